@@ -1,0 +1,157 @@
+/* test_contract.c: a row's result depends on its past only, bit for bit.
+ *
+ * The logits of every row of a text are recorded fed in one pass on one thread, then compared with the same text fed in every other
+ * way: one by one, in chunks of many sizes, beside other sequences, after rollbacks, from forked sequences, by 1 to 8 threads. */
+#include "support.h"
+
+enum { N = 140 }; /* past two page edges */
+enum { CONTEXT = 256, ROWS = 192 };
+
+static const char *const models[] = {"tests/oracle/odd-q1_0.gguf", "tests/oracle/odd-q2_0_g128.gguf"};
+
+typedef struct text {
+    int32_t tokens[N];
+    float *logits; /* [N][vocabulary] */
+} text;
+
+static rig open_rig(const char *device, const char *model, uint32_t threads) {
+    return rig_open((rig_options){
+        .device = device,
+        .model = model,
+        .threads = threads,
+        .session = {.context = CONTEXT, .sequences = 6, .positions = 6 * CONTEXT, .rows = ROWS},
+    });
+}
+
+/* Feeds tokens [from, from + n) of the text in one pass, all wanting logits, and compares them with the record. */
+static void feed(rig *r, const text *t, sh_seq seq, size_t from, size_t n) {
+    static sh_row rows[ROWS];
+    static sh_result results[ROWS];
+    for (size_t i = 0; i < n; i++) rows[i] = (sh_row){t->tokens[from + i], (uint32_t)(from + i), seq, SH_WANT_LOGITS};
+    assert_ok(sh_pass(r->session, rows, n, results));
+    for (size_t i = 0; i < n; i++)
+        if (memcmp(results[i].logits, t->logits + (from + i) * r->vocabulary, r->vocabulary * sizeof(float)) != 0)
+            fail_msg("row %zu of a pass of %zu from position %zu differs", i, n, from);
+}
+
+static text record(rig *r, uint32_t seed) {
+    static sh_row rows[ROWS];
+    static sh_result results[ROWS];
+    text t = {.logits = malloc((size_t)N * r->vocabulary * sizeof(float))};
+    sh_seq seq = rig_sequence(r);
+    for (size_t i = 0; i < N; i++) {
+        t.tokens[i] = (int32_t)((i * 7919 + seed * 104729 + 13) % r->vocabulary);
+        rows[i] = (sh_row){t.tokens[i], (uint32_t)i, seq, SH_WANT_LOGITS};
+    }
+    assert_ok(sh_pass(r->session, rows, N, results));
+    for (size_t i = 0; i < N; i++)
+        memcpy(t.logits + i * r->vocabulary, results[i].logits, r->vocabulary * sizeof(float));
+    assert_ok(sh_seq_free(r->session, seq));
+    return t;
+}
+
+static void in_chunks(rig *r, const text *t, size_t chunk) {
+    sh_seq seq = rig_sequence(r);
+    for (size_t at = 0; at < N; at += chunk) feed(r, t, seq, at, N - at < chunk ? N - at : chunk);
+    assert_ok(sh_seq_free(r->session, seq));
+}
+
+/* Two texts whose rows alternate within each pass, in runs of different lengths. */
+static void beside_others(rig *r, const text *a, const text *b) {
+    static sh_row rows[ROWS];
+    static sh_result results[ROWS];
+    const text *texts[2] = {a, b};
+    sh_seq seqs[2] = {rig_sequence(r), rig_sequence(r)};
+    size_t at[2] = {0, 0};
+    for (size_t pass = 0; at[0] < N || at[1] < N; pass++) {
+        size_t n = 0, of[ROWS], position[ROWS];
+        for (size_t run = 0; run < 6; run++) {
+            size_t w = run % 2, length = (pass * 3 + run * 5) % 11;
+            for (size_t i = 0; i < length && at[w] < N && n < ROWS; i++, n++) {
+                rows[n] = (sh_row){texts[w]->tokens[at[w]], (uint32_t)at[w], seqs[w], SH_WANT_LOGITS};
+                of[n] = w;
+                position[n] = at[w]++;
+            }
+        }
+        if (n == 0) continue;
+        assert_ok(sh_pass(r->session, rows, n, results));
+        for (size_t i = 0; i < n; i++)
+            assert_memory_equal(results[i].logits, texts[of[i]]->logits + position[i] * r->vocabulary,
+                                r->vocabulary * sizeof(float));
+    }
+    assert_ok(sh_seq_free(r->session, seqs[0]));
+    assert_ok(sh_seq_free(r->session, seqs[1]));
+}
+
+/* Other tokens are fed, forgotten, and the text's own fed in their place. */
+static void after_rollback(rig *r, const text *t, const text *other) {
+    sh_seq seq = rig_sequence(r);
+    static const size_t back[] = {0, 1, 60, 63, 64, 65, 127, 128, 129};
+    static sh_row rows[ROWS];
+    for (size_t i = 0; i < sizeof back / sizeof back[0]; i++) {
+        uint32_t length;
+        assert_ok(sh_seq_length(r->session, seq, &length));
+        if (length < back[i]) feed(r, t, seq, length, back[i] - length);
+        for (size_t j = 0; back[i] + j < N; j++)
+            rows[j] = (sh_row){other->tokens[j], (uint32_t)(back[i] + j), seq, SH_WANT_NOTHING};
+        assert_ok(sh_pass(r->session, rows, N - back[i], NULL));
+        assert_ok(sh_seq_truncate(r->session, seq, (uint32_t)back[i]));
+        feed(r, t, seq, back[i], N - back[i]);
+        assert_ok(sh_seq_truncate(r->session, seq, (uint32_t)back[i]));
+    }
+    assert_ok(sh_seq_free(r->session, seq));
+}
+
+/* A fork goes its own way; neither it nor its origin sees what the other writes; and the fork outlives its origin. */
+static void from_fork(rig *r, const text *t, const text *other) {
+    static const size_t lengths[] = {0, 1, 63, 64, 65, 100, 128};
+    static sh_row rows[ROWS];
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        size_t length = lengths[i];
+        sh_seq seq = rig_sequence(r), fork = 0, stray = 0;
+        feed(r, t, seq, 0, 130);
+        assert_ok(sh_seq_fork(r->session, seq, (uint32_t)length, &fork));
+        assert_ok(sh_seq_fork(r->session, seq, (uint32_t)length, &stray));
+        for (size_t j = 0; j < 30; j++)
+            rows[j] = (sh_row){other->tokens[j], (uint32_t)(length + j), stray, SH_WANT_NOTHING};
+        assert_ok(sh_pass(r->session, rows, 30, NULL));
+        feed(r, t, seq, 130, N - 130);
+        assert_ok(sh_seq_free(r->session, seq));
+        feed(r, t, fork, length, N - length);
+        assert_ok(sh_seq_free(r->session, fork));
+        assert_ok(sh_seq_free(r->session, stray));
+    }
+    assert_int_equal(rig_stats(r).pages_used, 0);
+}
+
+static void check_model(const char *device, const char *model) {
+    rig first = open_rig(device, model, 1);
+    text t = record(&first, 1), other = record(&first, 2);
+    rig_close(&first);
+    for (uint32_t threads = 1; threads <= 8; threads++) {
+        rig r = open_rig(device, model, threads);
+        static const size_t chunks[] = {N, 1, 2, 3, 5, 7, 63, 64, 65, 128};
+        size_t n = threads == 2 ? sizeof chunks / sizeof chunks[0] : 1; /* every chunk size once, every thread count */
+        for (size_t i = 0; i < n; i++) in_chunks(&r, &t, chunks[i]);
+        in_chunks(&r, &t, 33);
+        if (threads == 3) {
+            beside_others(&r, &t, &other);
+            after_rollback(&r, &t, &other);
+            from_fork(&r, &t, &other);
+        }
+        rig_close(&r);
+    }
+    free(t.logits);
+    free(other.logits);
+}
+
+static void contract(void **state) {
+    (void)state;
+    for (size_t d = 0; sh_device_name(d); d++)
+        for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) check_model(sh_device_name(d), models[m]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(contract)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
