@@ -1,0 +1,230 @@
+/* test_model.c: configuration from metadata: what is read, what is refused and in which words; rotary angles with YaRN's ramp. */
+#include "remake.h"
+#include "support.h"
+
+#include "model/rope.h"
+
+#include <math.h>
+
+static const char *const model = "tests/oracle/odd-q1_0.gguf";
+
+typedef enum kind { U32, F32, STRING, BOOL, GONE } kind;
+
+typedef struct change {
+    const char *key; /* replaced, or added if the file does not have it */
+    kind kind;
+    double number;
+    const char *text;
+    bool done;
+} change;
+
+static void put(sh_gguf_writer *w, const change *c) {
+    switch (c->kind) {
+    case U32: assert_ok(sh_gguf_put_u32(w, c->key, (uint32_t)c->number)); break;
+    case F32: assert_ok(sh_gguf_put_f32(w, c->key, (float)c->number)); break;
+    case STRING: assert_ok(sh_gguf_put_string(w, c->key, c->text)); break;
+    case BOOL: assert_ok(sh_gguf_put_bool(w, c->key, c->number != 0)); break;
+    case GONE: break;
+    }
+}
+
+static bool change_key(const sh_gguf_key *key, sh_gguf_writer *w, void *user) {
+    change *c = user;
+    bool same = sh_view_is(key->name, c->key);
+    /* A key that the file lacks goes in front of its tokens, which every file has. */
+    if (same || (!c->done && sh_view_is(key->name, "tokenizer.ggml.model"))) {
+        if (!c->done) put(w, c);
+        c->done = true;
+    }
+    return same;
+}
+
+static const char *changed_model(change c) {
+    remake r = {.from = model, .user = &c, .key = change_key};
+    return remake_model(&r, "changed.gguf");
+}
+
+static void refusals(void **state) {
+    (void)state;
+    static const struct {
+        change change;
+        sh_status status;
+        const char *parts[2];
+    } cases[] = {
+        {{"general.architecture", STRING, 0, "qwen35"},
+         SH_ERR_UNSUPPORTED,
+         {"'qwen35'", "dense Bonsai (1.7B, 4B, 8B)"}},
+        {{"general.architecture", STRING, 0, "llama"},
+         SH_ERR_UNSUPPORTED,
+         {"'llama' is not run here, only 'qwen3'", "llama.cpp"}},
+        {{"general.architecture", STRING, 0, "clip"},
+         SH_ERR_UNSUPPORTED,
+         {"vision projector (mmproj)", "the model's own file"}},
+        {{"general.architecture", STRING, 0, "dflash"}, SH_ERR_UNSUPPORTED, {"draft head", "the model's own file"}},
+        {{"general.architecture", STRING, 0, "bitnet-b1.58"}, SH_ERR_UNSUPPORTED, {"BitNet", "bitnet.cpp"}},
+        {{"general.architecture", U32, 3}, SH_ERR_FORMAT, {"general.architecture", "string"}},
+        {{"general.architecture", GONE}, SH_ERR_FORMAT, {"'general.architecture' is missing"}},
+        {{"general.type", STRING, 0, "mmproj"}, SH_ERR_UNSUPPORTED, {"vision projector"}},
+        {{"general.type", STRING, 0, "adapter"}, SH_ERR_UNSUPPORTED, {"LoRA"}},
+        {{"prism.hadamard.version", U32, 1}, SH_ERR_UNSUPPORTED, {"prism.hadamard"}},
+        {{"qwen3.block_count", GONE}, SH_ERR_FORMAT, {"'qwen3.block_count' is missing"}},
+        {{"qwen3.block_count", U32, 0}, SH_ERR_FORMAT, {"'qwen3.block_count' is 0", "1 to 1024"}},
+        {{"qwen3.block_count", U32, 4000000000.0}, SH_ERR_FORMAT, {"4000000000", "1024"}},
+        {{"qwen3.block_count", U32, 4}, SH_ERR_FORMAT, {"'blk.3.attn_norm.weight' is missing"}},
+        {{"qwen3.block_count", U32, 2}, SH_ERR_UNSUPPORTED, {"'blk.2.", "2 layers"}},
+        {{"qwen3.embedding_length", STRING, 0, "wide"}, SH_ERR_FORMAT, {"qwen3.embedding_length", "string"}},
+        {{"qwen3.embedding_length", U32, 512},
+         SH_ERR_FORMAT,
+         {"token_embd.weight", "[384, 4096], expected [512, 4096]"}},
+        {{"qwen3.feed_forward_length", U32, 641},
+         SH_ERR_FORMAT,
+         {"ffn_gate.weight", "[384, 640], expected [384, 641]"}},
+        {{"qwen3.attention.head_count", U32, 7}, SH_ERR_FORMAT, {"7 query heads", "2 KV heads"}},
+        {{"qwen3.attention.head_count", U32, 8}, SH_ERR_FORMAT, {"attn_q.weight", "[384, 768], expected [384, 1024]"}},
+        {{"qwen3.attention.head_count_kv", U32, 3},
+         SH_ERR_FORMAT,
+         {"attn_k.weight", "[384, 256], expected [384, 384]"}},
+        {{"qwen3.attention.head_count_kv", GONE}, SH_ERR_FORMAT, {"attn_k.weight", "expected [384, 768]"}},
+        {{"qwen3.attention.key_length", GONE}, SH_ERR_UNSUPPORTED, {"keys have 64 dimensions and values 128"}},
+        {{"qwen3.attention.key_length", U32, 127}, SH_ERR_UNSUPPORTED, {"127", "128"}},
+        {{"qwen3.attention.value_length", U32, 64}, SH_ERR_UNSUPPORTED, {"keys have 128 dimensions and values 64"}},
+        {{"qwen3.rope.dimension_count", U32, 64}, SH_ERR_UNSUPPORTED, {"64", "128"}},
+        {{"qwen3.rope.freq_base", F32, 0}, SH_ERR_FORMAT, {"qwen3.rope.freq_base"}},
+        {{"qwen3.rope.freq_base", F32, (double)NAN}, SH_ERR_FORMAT, {"qwen3.rope.freq_base", "nan"}},
+        {{"qwen3.rope.scaling.type", STRING, 0, "longrope"}, SH_ERR_UNSUPPORTED, {"'longrope'", "'yarn'"}},
+        {{"qwen3.rope.scaling.factor", F32, 0.5}, SH_ERR_FORMAT, {"qwen3.rope.scaling.factor", "0.5"}},
+        {{"qwen3.attention.layer_norm_rms_epsilon", F32, -1}, SH_ERR_FORMAT, {"layer_norm_rms_epsilon", "-1"}},
+        {{"qwen3.attention.sliding_window", U32, 512}, SH_ERR_UNSUPPORTED, {"sliding", "512"}},
+        {{"qwen3.context_length", U32, 0}, SH_ERR_FORMAT, {"qwen3.context_length", "0"}},
+        {{"general.sampling.top_p", F32, 1.5}, SH_ERR_FORMAT, {"general.sampling", "1.5"}},
+        {{"tokenizer.ggml.model", STRING, 0, "llama"}, SH_ERR_UNSUPPORTED, {"llama"}},
+        {{"tokenizer.ggml.pre", STRING, 0, "dbrx"}, SH_ERR_UNSUPPORTED, {"dbrx", "qwen2"}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *path = changed_model(cases[i].change);
+        sh_engine *engine = NULL;
+        assert_fails(cases[i].status, rig_engine(&(rig_options){.model = path}, &engine), cases[i].parts[0],
+                     cases[i].parts[1] ? cases[i].parts[1] : "changed.gguf");
+        assert_null(engine);
+    }
+}
+
+static bool leave_out_norm(const sh_tensor *tensor, void *user) {
+    (void)user;
+    return sh_view_is(tensor->name, "blk.1.attn_k_norm.weight");
+}
+
+static bool leave_out_head(const sh_tensor *tensor, void *user) {
+    (void)user;
+    return sh_view_is(tensor->name, "output.weight");
+}
+
+static void tensors(void **state) {
+    (void)state;
+    sh_engine *engine = NULL;
+    remake r = {.from = model, .leave_out = leave_out_norm};
+    assert_fails(SH_ERR_FORMAT, rig_engine(&(rig_options){.model = remake_model(&r, "less.gguf")}, &engine),
+                 "'blk.1.attn_k_norm.weight' is missing");
+    r = (remake){.from = model, .leave_out = leave_out_head};
+    rig tied = rig_open((rig_options){.model = remake_model(&r, "tied.gguf")});
+    sh_engine_info info;
+    sh_engine_describe(tied.engine, &info);
+    assert_true(info.tied);
+    rig_close(&tied);
+}
+
+static void read_back(void **state) {
+    (void)state;
+    sh_engine *engine = NULL;
+    assert_ok(rig_engine(&(rig_options){.model = model}, &engine));
+    sh_engine_info info;
+    sh_engine_describe(engine, &info);
+    assert_string_equal(info.architecture, "qwen3");
+    assert_string_equal(info.device, "ref");
+    assert_int_equal(info.n_layers, 3);
+    assert_int_equal(info.hidden, 384);
+    assert_int_equal(info.ffn, 640);
+    assert_int_equal(info.n_heads, 6);
+    assert_int_equal(info.n_kv_heads, 2);
+    assert_int_equal(info.head_dim, 128);
+    assert_int_equal(info.vocabulary, 4096);
+    assert_int_equal(info.context, 65536);
+    assert_false(info.tied);
+    assert_string_equal(info.rope_scaling, "yarn");
+    assert_true(info.rope_factor == 4 && info.rope_original_context == 128);
+    assert_true(fabsf(info.rope_attention_factor - 1.138629436f) < 1e-6f); /* 0.1 ln 4 + 1 */
+    assert_true(info.sampling.temperature == 0.5f && info.sampling.top_k == 20);
+    sh_engine_close(engine);
+
+    /* The file's own sampling wins over the family's. */
+    assert_ok(
+        rig_engine(&(rig_options){.model = changed_model((change){"general.sampling.temp", F32, 0.75})}, &engine));
+    sh_engine_describe(engine, &info);
+    assert_true(info.sampling.temperature == 0.75f && info.sampling.top_k == 20);
+    sh_engine_close(engine);
+    assert_ok(rig_engine(&(rig_options){.model = changed_model((change){"qwen3.rope.scaling.attn_factor", F32, 0.5})},
+                         &engine));
+    sh_engine_describe(engine, &info);
+    assert_true(fabsf(info.rope_attention_factor - 0.569314718f) < 1e-6f);
+    sh_engine_close(engine);
+}
+
+static sh_config rope_config(float base, uint32_t dim, sh_rope_scaling scaling, float factor, uint32_t original) {
+    return (sh_config){.head_dim = dim,
+                       .rope = {.base = base,
+                                .scaling = scaling,
+                                .factor = factor,
+                                .original_context = original,
+                                .beta_fast = 32,
+                                .beta_slow = 1,
+                                .attention_factor = 1}};
+}
+
+/* The ramp of the real models: pairs 20 to 37 of the 8B, 17 to 34 of the 1.7B. */
+static void yarn_ramp(void **state) {
+    (void)state;
+    static const struct { uint32_t original, low, high; } cases[] = {{16384, 20, 37}, {8192, 17, 34}};
+    for (size_t i = 0; i < 2; i++) {
+        sh_config config = rope_config(1e6f, 128, SH_ROPE_YARN, 4, cases[i].original);
+        sh_rope rope;
+        assert_ok(sh_rope_open(&config, &rope));
+        for (uint32_t p = 0; p < 64; p++) {
+            double plain = pow(1e6, -2.0 * p / 128), ratio = rope.frequency[p] / plain;
+            double ramp = fmin(fmax(((double)p - cases[i].low) / (cases[i].high - cases[i].low), 0), 1);
+            assert_true(fabs(ratio - (1 - ramp + ramp / 4)) < 1e-12);
+        }
+        sh_rope_close(&rope);
+    }
+}
+
+static void angles(void **state) {
+    (void)state;
+    sh_config config = rope_config(10000, 64, SH_ROPE_NONE, 1, 0);
+    sh_rope rope;
+    float found[64];
+    assert_ok(sh_rope_open(&config, &rope));
+    static const uint32_t positions[] = {0, 1, 511, 65535, (1 << 20) - 1};
+    for (size_t i = 0; i < 5; i++) {
+        sh_rope_angles(&rope, positions[i], found);
+        for (uint32_t p = 0; p < 32; p++) {
+            double angle = positions[i] * pow(10000, -2.0 * p / 64);
+            assert_true(fabs((double)found[2 * p] - cos(angle)) < 1e-7 &&
+                        fabs((double)found[2 * p + 1] - sin(angle)) < 1e-7);
+        }
+    }
+    sh_rope_close(&rope);
+    config = rope_config(10000, 64, SH_ROPE_LINEAR, 8, 0);
+    config.rope.attention_factor = 2;
+    assert_ok(sh_rope_open(&config, &rope));
+    sh_rope_angles(&rope, 80, found);
+    assert_true(fabs((double)found[0] - 2 * cos(10)) < 1e-6 && fabs((double)found[1] - 2 * sin(10)) < 1e-6);
+    sh_rope_close(&rope);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refusals),  cmocka_unit_test(tensors), cmocka_unit_test(read_back),
+        cmocka_unit_test(yarn_ramp), cmocka_unit_test(angles),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
