@@ -313,8 +313,8 @@ typedef struct sh_result {
  * sequence has changed. */
 SH_API sh_status sh_pass(sh_session *session, const sh_row *rows, size_t n, sh_result *results);
 
-/* Makes the pass or step that runs now, or the next one, end early with SH_ERR_CANCELLED. From any thread, and from a signal
- * handler. */
+/* Makes the pass or step that runs now, or the next one, end early with SH_ERR_CANCELLED. From any thread, and from a
+ * signal handler. */
 SH_API void sh_cancel(sh_session *session);
 
 /* ---- generation ----------------------------------------------------------------------------------------- */
@@ -357,8 +357,9 @@ typedef struct sh_event {
     size_t fed, n_prompt;
 } sh_event;
 
-/* One pass over all generators of the session that have not ended: chunks of prompts and decoding rows together. Writes at
- * most `capacity` events, of which there must be room for three for each live generator; *n is 0 when all have ended. */
+/* One pass over all generators of the session that have not ended: chunks of prompts and decoding rows together. Writes
+ * at most `capacity` events, of which there must be room for three for each live generator; *n is 0 when all have
+ * ended. */
 SH_API sh_status sh_step(sh_session *session, sh_event *events, size_t capacity, size_t *n);
 
 #ifdef __cplusplus

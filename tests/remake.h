@@ -1,5 +1,5 @@
-/* remake.h: writes a changed copy of a model file, for tests that need a file nobody ships: mixed formats, a wrong shape, equal or
- * NaN head rows. */
+/* remake.h: writes a changed copy of a model file, for tests that need a file nobody ships: mixed formats, a wrong
+ * shape, equal or NaN head rows. */
 #ifndef SH_TESTS_REMAKE_H
 #define SH_TESTS_REMAKE_H
 

@@ -1,4 +1,5 @@
-/* support.h: what tests of the engine share: an open model with a session, and checks that print the library's own error. */
+/* support.h: what tests of the engine share: an open model with a session, and checks that print the library's own
+ * error. */
 #ifndef SH_TESTS_SUPPORT_H
 #define SH_TESTS_SUPPORT_H
 

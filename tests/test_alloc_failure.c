@@ -1,8 +1,8 @@
 /* test_alloc_failure.c: every allocation fails in turn.
  *
- * The linker puts the functions below in front of malloc and its kin (--wrap). A scenario that opens, tokenizes, scores, generates and
- * closes is run with its first allocation failing, then its second, and so on until none fails: each time it ends with a
- * status and leaves nothing behind (the sanitizers' leak check sees to that). */
+ * The linker puts the functions below in front of malloc and its kin (--wrap). A scenario that opens, tokenizes,
+ * scores, generates and closes is run with its first allocation failing, then its second, and so on until none fails:
+ * each time it ends with a status and leaves nothing behind (the sanitizers' leak check sees to that). */
 #include "support.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* test_contract.c: a row's result depends on its past only, bit for bit.
  *
- * The logits of every row of a text are recorded fed in one pass on one thread, then compared with the same text fed in every other
- * way: one by one, in chunks of many sizes, beside other sequences, after rollbacks, from forked sequences, by 1 to 8 threads. */
+ * The logits of every row of a text are recorded fed in one pass on one thread, then compared with the same text fed in
+ * every other way: one by one, in chunks of many sizes, beside other sequences, after rollbacks, from forked sequences,
+ * by 1 to 8 threads. */
 #include "support.h"
 
 enum { N = 140 }; /* past two page edges */

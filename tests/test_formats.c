@@ -1,7 +1,7 @@
 /* test_formats.c: the format table against golden blocks, and every element in its place.
  *
- * Golden blocks (tests/golden/formats) hold what other programs read and write. They cannot show an element in the wrong
- * place if both sides err alike, so each layout is also held against its bit positions, computed here from the
+ * Golden blocks (tests/golden/formats) hold what other programs read and write. They cannot show an element in the
+ * wrong place if both sides err alike, so each layout is also held against its bit positions, computed here from the
  * written description alone. */
 #include <math.h>
 #include <setjmp.h>
@@ -204,7 +204,8 @@ static float light_q4_1(int j, uint8_t *b) {
     return 15;
 }
 
-/* Codes at rest hold 32, whose low nibble is 0 and whose high bits are 2; the lit one 0. Its scale is -128, all others 0. */
+/* Codes at rest hold 32, whose low nibble is 0 and whose high bits are 2; the lit one 0. Its scale is -128, all others
+ * 0. */
 static float light_q6_k(int j, uint8_t *b) {
     memset(b + 128, 0xaa, 64);
     int l = j % 128;

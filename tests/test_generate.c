@@ -148,8 +148,8 @@ static void ends(void **state) {
     assert_int_equal(t.n, 1);
     assert_int_equal(t.reason, SH_END_LIMIT);
 
-    /* Past its end token a text goes on to the end of the context: the prompt, and all positions behind it, and one token that
-     * is never fed. */
+    /* Past its end token a text goes on to the end of the context: the prompt, and all positions behind it, and one
+     * token that is never fed. */
     o.max_tokens = -1;
     o.ignore_ends = true;
     t = tell(&r, o);

@@ -1,4 +1,4 @@
-/* test_gguf_writer.c: the GGUF writer: what it writes is read back, what it refuses, what a failing disk leaves behind. */
+/* test_gguf_writer.c: the GGUF writer: what it writes is read back, what it refuses, what a full disk leaves. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

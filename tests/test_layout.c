@@ -1,7 +1,7 @@
 /* test_layout.c: which format each tensor has, what a file is refused for, and the public sh_file.
  *
- * Files are built byte by byte. Every refusal and every error is held against its whole text: it must name the tensor or
- * key, both numbers and a way out. */
+ * Files are built byte by byte. Every refusal and every error is held against its whole text: it must name the tensor
+ * or key, both numbers and a way out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -116,8 +116,8 @@ static void close_opened(opened *o) {
     gb_free(&o->bytes);
 }
 
-/* `text` with NUMBERS replaced by what the blocks of type 42 in the file hold under both orders, counted here one code at
- * a time. Files of more than 4096 blocks are sampled, and not for this. */
+/* `text` with NUMBERS replaced by what the blocks of type 42 in the file hold under both orders, counted here one code
+ * at a time. Files of more than 4096 blocks are sampled, and not for this. */
 static void fill_in_numbers(const gguf_bytes *bytes, const char *text, char *out, size_t capacity) {
     unsigned blocks = 0, threes[2] = {0}, scales[2] = {0};
     const char *hole = strstr(text, "NUMBERS");

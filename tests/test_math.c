@@ -1,4 +1,5 @@
-/* test_math.c: half floats and the elementary functions, against libm in double precision and against exhaustive tables. */
+/* test_math.c: half floats and the elementary functions, against libm in double precision and against exhaustive
+ * tables. */
 #include "support.h"
 
 #include "base/math.h"

@@ -1,4 +1,5 @@
-/* test_model.c: configuration from metadata: what is read, what is refused and in which words; rotary angles with YaRN's ramp. */
+/* test_model.c: configuration from metadata: what is read, what is refused and in which words; rotary angles with
+ * YaRN's ramp. */
 #include "remake.h"
 #include "support.h"
 

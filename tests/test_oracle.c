@@ -1,7 +1,7 @@
 /* test_oracle.c: logits against recorded truth: Hugging Face transformers in float32 (tests/oracle/).
  *
- * Every listed logit and log-sum-exp within 2e-3, token ids exactly, greedy tokens wherever their lead over the runner-up is larger than
- * numerical noise. */
+ * Every listed logit and log-sum-exp within 2e-3, token ids exactly, greedy tokens wherever their lead over the
+ * runner-up is larger than numerical noise. */
 #include "support.h"
 
 #include <json-c/json.h>
@@ -66,7 +66,8 @@ static void check_positions(rig *r, json_object *prompt, json_object *at, double
     assert_ok(sh_seq_free(r->session, seq));
 }
 
-/* Continues the prompt greedily by itself; a token must match where its lead is clear, and the run ends at the first one that is not. */
+/* Continues the prompt greedily by itself; a token must match where its lead is clear, and the run ends at the first
+ * one that is not. */
 static size_t check_greedy(rig *r, json_object *prompt) {
     json_object *ids = member(prompt, "ids"), *greedy = member(prompt, "greedy");
     if (!greedy) return 0;

@@ -1,4 +1,5 @@
-/* test_pass.c: what a pass promises, on every device that is there, for a 1-bit file, a ternary one and one that mixes formats.
+/* test_pass.c: what a pass promises, on every device that is there, for a 1-bit file, a ternary one and one that mixes
+ * formats.
  *
  * docs/TESTING.md has the table; each row of it is one function here. */
 #include "remake.h"

@@ -14,8 +14,8 @@ typedef struct relay {
     atomic_uint entered;
 } relay;
 
-/* In each round every worker reads its neighbour's cell of the round before; without a barrier between reading and writing the numbers
- * (and ThreadSanitizer) would tell. */
+/* In each round every worker reads its neighbour's cell of the round before; without a barrier between reading and
+ * writing the numbers (and ThreadSanitizer) would tell. */
 static void pass_on(void *argument, uint32_t worker, uint32_t workers) {
     relay *r = argument;
     atomic_fetch_add(&r->entered, 1);

@@ -1,5 +1,5 @@
-/* test_sampler.c: Philox against its published vectors; each step of the sampler against a plain one that sorts; frequencies against
- * probabilities. */
+/* test_sampler.c: Philox against its published vectors; each step of the sampler against a plain one that sorts;
+ * frequencies against probabilities. */
 #include "support.h"
 
 #include "engine/sampler.h"

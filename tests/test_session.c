@@ -1,5 +1,5 @@
-/* test_session.c: every public call on sessions and sequences checks what it is given, says both numbers, and leaves the session
- * unharmed; page accounting; the default context; cancelling. */
+/* test_session.c: every public call on sessions and sequences checks what it is given, says both numbers, and leaves
+ * the session unharmed; page accounting; the default context; cancelling. */
 #include "support.h"
 
 #include "base/memory.h"
@@ -90,7 +90,8 @@ static void session_options(void **state) {
     rig_close(&r);
 }
 
-/* The file's context, as far as half of the free memory holds it; an explicit one that cannot fit is refused with the numbers. */
+/* The file's context, as far as half of the free memory holds it; an explicit one that cannot fit is refused with the
+ * numbers. */
 static void default_context(void **state) {
     (void)state;
     sh_engine *engine = NULL;
@@ -184,8 +185,8 @@ static void sequences_are_checked(void **state) {
     rig_close(&r);
 }
 
-/* A pool of 256 positions (and a page for each further sequence): the third long sequence does not fit, and says so; what it
- * had taken comes back. */
+/* A pool of 256 positions (and a page for each further sequence): the third long sequence does not fit, and says so;
+ * what it had taken comes back. */
 static void full_pool(void **state) {
     (void)state;
     rig r = open_rig();

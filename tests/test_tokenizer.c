@@ -1,5 +1,5 @@
-/* test_tokenizer.c: text to ids and back: recorded ids of another implementation, round trips, streams cut anywhere, what is
- * never a control token, and time linear in the text. */
+/* test_tokenizer.c: text to ids and back: recorded ids of another implementation, round trips, streams cut anywhere,
+ * what is never a control token, and time linear in the text. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,7 +168,7 @@ static void recorded_ids(void **state) {
     }
 }
 
-/* Short words are merged one way and long ones another, and a regular expression is run or interpreted: all the same. */
+/* Short words are merged one way and long ones another, and a pattern is compiled or interpreted: all the same. */
 static void every_way_gives_the_same_ids(void **state) {
     (void)state;
     sh_tokenizer *interpreting;

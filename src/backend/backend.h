@@ -1,10 +1,12 @@
 /* backend.h: the seam between the engine and a device: one vtable.
  *
- * The engine owns what a pass means (rows, positions, page lists, what comes back); a backend owns how it runs: the packed form
- * of weights, the storage of KV pages, working buffers, kernels. The engine never asks which backend it has.
+ * The engine owns what a pass means (rows, positions, page lists, what comes back); a backend owns how it runs: the
+ * packed form of weights, the storage of KV pages, working buffers, kernels. The engine never asks which backend it
+ * has.
  *
- * What every backend promises (docs/TOUR.md, "the contract"): a row's results are a function of its own tokens and positions, bit
- * for bit; never of the other rows of the pass, of how the sequence was fed before, of page numbers, or of the number of threads. */
+ * What every backend promises (docs/TOUR.md, "the contract"): a row's results are a function of its own tokens and
+ * positions, bit for bit; never of the other rows of the pass, of how the sequence was fed before, of page numbers, or
+ * of the number of threads. */
 #ifndef SH_BACKEND_BACKEND_H
 #define SH_BACKEND_BACKEND_H
 
@@ -67,16 +69,17 @@ typedef struct sh_submission {
 struct sh_backend {
     const char *name; /* as --device has it */
 
-    /* Calls on one device from several threads are allowed; calls on one kv, plan or scratch come from one at a time. */
+    /* Several threads may call on one device; calls on one kv, plan or scratch come from one at a time. */
     sh_status (*open)(const sh_device_options *options, sh_device **out);
     void (*close)(sh_device *device);
 
-    /* Packs a weight (weight->packed), or leaves it to be read in the file map. The matrix of SH_OP_EMBED and of the head may be one. */
+    /* Packs a weight (weight->packed), or leaves it to be read in the file map. The matrix of SH_OP_EMBED and of the
+     * head may be one. */
     sh_status (*weight_open)(sh_device *device, sh_weight *weight);
     void (*weight_close)(sh_device *device, sh_weight *weight);
 
-    /* Storage for `pages` pages of all layers. A page reads as zeros until stored to, and again after kv_release. Memory is
-     * committed as pages are first stored to. */
+    /* Storage for `pages` pages of all layers. A page reads as zeros until stored to, and again after kv_release.
+     * Memory is committed as pages are first stored to. */
     size_t (*kv_page_bytes)(const sh_device *device, const sh_net *net);
     sh_status (*kv_open)(sh_device *device, const sh_net *net, uint32_t pages, sh_kv **out);
     void (*kv_close)(sh_device *device, sh_kv *kv);
@@ -91,8 +94,8 @@ struct sh_backend {
     sh_status (*scratch_open)(sh_device *device, const sh_oplist *list, const sh_shape *shape, sh_scratch **out);
     void (*scratch_close)(sh_device *device, sh_scratch *scratch);
 
-    /* Hands over the whole pass; then waits for it and fetches the results. A failure of either leaves device and pages usable: what the
-     * pass stored lies at positions that no sequence has. */
+    /* Hands over the whole pass; then waits for it and fetches the results. A failure of either leaves device and pages
+     * usable: what the pass stored lies at positions that no sequence has. */
     sh_status (*submit)(sh_device *device, sh_submission *submission);
     sh_status (*wait)(sh_device *device, sh_submission *submission);
 };

@@ -202,9 +202,10 @@ static bool is_dead(const sh_oplist *list, sh_buf buffer, uint32_t from) {
     return true;
 }
 
-/* May these ops become one step? Each but the first must belong to the ones before it: it reads what one of them made, is its twin
- * on the same input, or works in place (the two halves of QK-norm and RoPE meet only in the store). And what a merged kernel keeps in
- * registers must be needed by nobody else: outputs of ops that work in place, and the last op's, are written as ever. */
+/* May these ops become one step? Each but the first must belong to the ones before it: it reads what one of them made,
+ * is its twin on the same input, or works in place (the two halves of QK-norm and RoPE meet only in the store). And
+ * what a merged kernel keeps in registers must be needed by nobody else: outputs of ops that work in place, and the
+ * last op's, are written as ever. */
 static bool is_closed(const sh_oplist *list, uint32_t first, uint32_t n) {
     for (uint32_t i = first; i < first + n; i++) {
         const sh_op *op = &list->ops[i];

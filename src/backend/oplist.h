@@ -1,8 +1,9 @@
 /* oplist.h: a forward pass as a list of op descriptors over named buffers, and its merging rules.
  *
- * The engine records the list once; how many rows a pass has is not in it. A backend compiles it into steps: one op each, or
- * neighbours that it has a merged kernel for. A step names the ops it covers, so that a merged kernel finds its operands where
- * the plain ones do. Recording checks every dimension; nothing is submitted from a list that does not fit together. */
+ * The engine records the list once; how many rows a pass has is not in it. A backend compiles it into steps: one op
+ * each, or neighbours that it has a merged kernel for. A step names the ops it covers, so that a merged kernel finds
+ * its operands where the plain ones do. Recording checks every dimension; nothing is submitted from a list that does
+ * not fit together. */
 #ifndef SH_BACKEND_OPLIST_H
 #define SH_BACKEND_OPLIST_H
 
@@ -43,7 +44,7 @@ typedef enum sh_op_kind {
     SH_OP_HEAD_NORM, /* in place: RMSNorm of each head of in0 f32 [heads][head_dim] with weight [head_dim] */
     SH_OP_ROPE,      /* in place: each head of in0 f32 [heads][head_dim] turned by the row's angles */
     SH_OP_STORE,     /* in0, in1 f32 [kv_heads][head_dim]: keys and values of `layer` at the row's position */
-    SH_OP_ATTENTION, /* out f32 [heads][head_dim]: queries in0 over `layer`'s keys and values up to the row's position */
+    SH_OP_ATTENTION, /* out f32 [heads][head_dim]: queries in0 over the keys and values of `layer` up to its position */
     SH_OP_SWIGLU,    /* out f32 [n] = in0 / (1 + exp(-in0)) * in1: arXiv 2002.05202 */
     SH_OP_ADD,       /* out f32 [n] = in0 + in1 */
     SH_OP_SELECT,    /* out f32 [n], head rows: in0 of the rows that want something */
@@ -105,8 +106,8 @@ typedef struct sh_steps {
     uint32_t tail; /* the first step of the tail */
 } sh_steps;
 
-/* Covers the list with steps. `merges` has bit 1 << m for each merge that may be used. A merge is made only if what it no
- * longer writes to memory is read by none but itself. */
+/* Covers the list with steps. `merges` has bit 1 << m for each merge that may be used. A merge is made only if what it
+ * no longer writes to memory is read by none but itself. */
 sh_status sh_steps_compile(const sh_oplist *list, uint32_t merges, sh_steps *out);
 void sh_steps_close(sh_steps *steps);
 

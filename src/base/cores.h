@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Physical cores in the process's affinity mask (hyper-threads of one core count once), at most what its control group's
- * quota allows; at least 1. */
+/* Physical cores in the process's affinity mask (hyper-threads of one core count once), at most what its control
+ * group's quota allows; at least 1. */
 uint32_t sh_cores_allowed(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* math.h: the elementary functions whose bits must be the same on every machine.
  *
- * libm's differ from one version to the next; these are multiplications, additions and divisions in a fixed order, so any machine
- * with IEEE arithmetic, and any vector form of them, gives the same bits. Compiled without contraction. */
+ * libm's differ from one version to the next; these are multiplications, additions and divisions in a fixed order, so
+ * any machine with IEEE arithmetic, and any vector form of them, gives the same bits. Compiled without contraction. */
 #ifndef SH_BASE_MATH_H
 #define SH_BASE_MATH_H
 

@@ -6,8 +6,8 @@
 
 #include "base/status.h"
 
-/* n elements of `size` bytes, zeroed; NULL if memory ran out or n * size overflows. Never called with 0 bytes wanted: n = 0 gives one
- * element. Freed by sh_free. */
+/* n elements of `size` bytes, zeroed; NULL if memory ran out or n * size overflows. Never called with 0 bytes wanted: n
+ * = 0 gives one element. Freed by sh_free. */
 void *sh_alloc(size_t n, size_t size);
 
 /* As realloc, of n elements; what is new is not zeroed. NULL leaves the old block as it was. */

@@ -1,8 +1,8 @@
 /* pool.c: worker threads and their barrier. See pool.h.
  *
- * The barrier counts arrivals; the last to arrive turns the phase, the others watch it: for a few microseconds by spinning, then
- * asleep. Turning the phase and looking for sleepers, against falling asleep and looking at the phase, are sequentially
- * consistent, so that one of the two always sees the other. */
+ * The barrier counts arrivals; the last to arrive turns the phase, the others watch it: for a few microseconds by
+ * spinning, then asleep. Turning the phase and looking for sleepers, against falling asleep and looking at the phase,
+ * are sequentially consistent, so that one of the two always sees the other. */
 #include "base/pool.h"
 
 #include "base/cores.h"

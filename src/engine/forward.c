@@ -1,7 +1,8 @@
 /* forward.c: the transformer, top to bottom, for every format, device and phase. See forward.h.
  *
- * Qwen3 (arXiv 2505.09388): pre-norm blocks; grouped-query attention whose queries and keys are normalized per head before they are
- * turned; SwiGLU. Nothing runs here: each line records an op, and the backend decides how the list is carried out. */
+ * Qwen3 (arXiv 2505.09388): pre-norm blocks; grouped-query attention whose queries and keys are normalized per head
+ * before they are turned; SwiGLU. Nothing runs here: each line records an op, and the backend decides how the list is
+ * carried out. */
 #include "engine/forward.h"
 
 typedef struct recorder {

@@ -1,7 +1,7 @@
 /* generate.c: the loop that turns prompts into tokens: one pass a step over all generators of a session.
  *
- * Owns what is fed when: a row for each generator that is past its prompt, then chunks of prompts as far as the rows of a pass go. Since
- * a row's result depends on its past only, how the rows are dealt never shows in what is drawn. */
+ * Owns what is fed when: a row for each generator that is past its prompt, then chunks of prompts as far as the rows of
+ * a pass go. Since a row's result depends on its past only, how the rows are dealt never shows in what is drawn. */
 #include "engine/generate.h"
 
 #include "base/memory.h"

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* A sequence's number: its place in the low bits, and above them a count, so that a freed one is not taken for its successor. */
+/* A sequence's number: its place in the low bits, and above them a count, so that a freed one is not taken for its
+ * successor. */
 enum { PLACE_BITS = 12, MAX_NUMBER = (1 << 20) - 1 };
 
 static uint32_t pages_for(uint32_t positions) {

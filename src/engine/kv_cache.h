@@ -1,7 +1,8 @@
 /* kv_cache.h: which KV pages a sequence has.
  *
- * A sequence is a list of reference-counted pages of 64 positions. Fork, rollback and freeing are edits of lists; only the last, partly
- * filled page of a shared prefix is ever copied, and only when it is about to be written. The bytes of a page are the backend's. */
+ * A sequence is a list of reference-counted pages of 64 positions. Fork, rollback and freeing are edits of lists; only
+ * the last, partly filled page of a shared prefix is ever copied, and only when it is about to be written. The bytes of
+ * a page are the backend's. */
 #ifndef SH_ENGINE_KV_CACHE_H
 #define SH_ENGINE_KV_CACHE_H
 

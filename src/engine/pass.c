@@ -1,8 +1,8 @@
-/* pass.c: one forward pass over rows of any sequences: checked, prepared, submitted once, waited for once, and only then counted
- * into the sequences.
+/* pass.c: one forward pass over rows of any sequences: checked, prepared, submitted once, waited for once, and only
+ * then counted into the sequences.
  *
- * Until the results are there the sequences keep their lengths, so a pass that fails leaves nothing behind but positions that no
- * sequence has. */
+ * Until the results are there the sequences keep their lengths, so a pass that fails leaves nothing behind but
+ * positions that no sequence has. */
 #include "base/memory.h"
 #include "engine/session.h"
 

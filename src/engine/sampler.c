@@ -1,7 +1,7 @@
 /* sampler.c: from logits to a token. See sampler.h.
  *
- * The vocabulary is never sorted: the k best are kept in a heap while the logits pass by, or, where no k is given, the likeliest are taken
- * one by one from a heap of all until top_p is reached. */
+ * The vocabulary is never sorted: the k best are kept in a heap while the logits pass by, or, where no k is given, the
+ * likeliest are taken one by one from a heap of all until top_p is reached. */
 #include "engine/sampler.h"
 
 #include "base/math.h"
@@ -104,7 +104,8 @@ static double weight_of(float logit, float largest, float temperature) {
     return (double)sh_exp_f32((logit - largest) / temperature);
 }
 
-/* Without a k: the likeliest, one by one, until they reach top_p of all. They are moved to the back of the array; returns how many. */
+/* Without a k: the likeliest, one by one, until they reach top_p of all. They are moved to the back of the array;
+ * returns how many. */
 static size_t take_until(sh_candidate *all, size_t n, float top_p) {
     make_heap(all, n, false);
     float largest = all[0].logit;

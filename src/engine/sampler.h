@@ -1,9 +1,9 @@
 /* sampler.h: from logits to a token.
  *
- * In llama.cpp's order: the top_k most likely; of those the fewest whose probabilities reach top_p; of those the ones with at least
- * min_p of the likeliest's probability; from those one by its probability at `temperature`. Ties keep the lower id. The numbers are
- * those of Philox 4x32-10 (Salmon et al., SC 2011) at (seed, choice, index): a function of these alone, so that a seed gives
- * the same text at any load. */
+ * In llama.cpp's order: the top_k most likely; of those the fewest whose probabilities reach top_p; of those the ones
+ * with at least min_p of the likeliest's probability; from those one by its probability at `temperature`. Ties keep the
+ * lower id. The numbers are those of Philox 4x32-10 (Salmon et al., SC 2011) at (seed, choice, index): a function of
+ * these alone, so that a seed gives the same text at any load. */
 #ifndef SH_ENGINE_SAMPLER_H
 #define SH_ENGINE_SAMPLER_H
 

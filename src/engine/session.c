@@ -86,7 +86,8 @@ sh_status sh_session_open(sh_engine *engine, const sh_session_options *options, 
     if (status != SH_OK) goto fail;
 
     uint64_t positions = options->positions ? options->positions : session->info.context;
-    /* A page more for each further sequence: the partly filled end of a shared prefix becomes its own when it is written. */
+    /* A page more for each further sequence: the partly filled end of a shared prefix becomes its own when it is
+     * written. */
     uint64_t pages = (positions + SH_PAGE_POSITIONS - 1) / SH_PAGE_POSITIONS + options->sequences - 1;
     uint64_t page_bytes = engine->backend->kv_page_bytes(engine->device, &engine->list.net);
     if (positions > UINT32_MAX || pages > UINT32_MAX / 2 || pages > UINT64_MAX / page_bytes) {

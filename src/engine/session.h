@@ -6,8 +6,8 @@
 #include "engine/kv_cache.h"
 #include "engine/sampler.h"
 
-/* The inputs of a pass in the form a backend takes, and its results. Inputs are allocated with the session; working buffers and
- * results grow to the largest pass so far. */
+/* The inputs of a pass in the form a backend takes, and its results. Inputs are allocated with the session; working
+ * buffers and results grow to the largest pass so far. */
 typedef struct sh_pass_buffers {
     int32_t *tokens;       /* [rows] */
     uint32_t *positions;   /* [rows] */

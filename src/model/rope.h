@@ -13,8 +13,8 @@ typedef struct sh_rope {
 sh_status sh_rope_open(const sh_config *config, sh_rope *out);
 void sh_rope_close(sh_rope *rope);
 
-/* angles: [pairs][2], the cosine and sine of each pair at `position`, times the attention factor. Pair i is dimensions i and i + pairs
- * of a head (NEOX order). */
+/* angles: [pairs][2], the cosine and sine of each pair at `position`, times the attention factor. Pair i is dimensions
+ * i and i + pairs of a head (NEOX order). */
 void sh_rope_angles(const sh_rope *rope, uint32_t position, float *angles);
 
 #endif

@@ -30,13 +30,14 @@ typedef struct sh_params {
     uint64_t bytes;          /* of all tensors */
 } sh_params;
 
-/* Finds every tensor, checks its shape and fills config->vocabulary. An error names the tensor, its shape and the expected one. A
- * tensor that is no part of the architecture is refused: leaving it out would compute something else. */
-sh_status sh_params_open(const sh_layout *layout, sh_config *config,
-                         sh_params *out); /* out must not move: it points into itself */
+/* Finds every tensor, checks its shape and fills config->vocabulary. An error names the tensor, its shape and the
+ * expected one. A tensor that is no part of the architecture is refused: leaving it out would compute something
+ * else. `out` must not move: it points into itself. */
+sh_status sh_params_open(const sh_layout *layout, sh_config *config, sh_params *out);
 void sh_params_close(sh_params *params);
 
-/* Weight `index`, in the order in which a pass reads them; NULL past the last. Weights that the file does not have are left out. */
+/* Weight `index`, in the order in which a pass reads them; NULL past the last. Weights that the file does not have are
+ * left out. */
 sh_weight *sh_params_weight(sh_params *params, uint32_t index);
 
 #endif

@@ -24,25 +24,25 @@ enum {
 struct format {
     const char *name;
     enum ggml_type type;
-    int weights;    // in one golden block; for F16 and BF16 a run of 32 elements
-    int bytes;      // of one golden block
-    int scale[2];   // byte offsets of the fp16 fields, or NO_FIELD
-    float levels;   // largest code magnitude: sources at multiples of 1/2 up to it meet the quantizer's ties
-    int quantized;  // blocks of the first origin
-    int random;     // blocks of the second
+    int weights;   // in one golden block; for F16 and BF16 a run of 32 elements
+    int bytes;     // of one golden block
+    int scale[2];  // byte offsets of the fp16 fields, or NO_FIELD
+    float levels;  // largest code magnitude: sources at multiples of 1/2 up to it meet the quantizer's ties
+    int quantized; // blocks of the first origin
+    int random;    // blocks of the second
 };
 
 static const struct format formats[] = {
-    {"f16",      GGML_TYPE_F16,   32,  64,  {NO_FIELD, NO_FIELD}, 2047.5f, 14, 14},
-    {"bf16",     GGML_TYPE_BF16,  32,  64,  {NO_FIELD, NO_FIELD}, 255.0f,  14, 14},
-    {"q8_0",     GGML_TYPE_Q8_0,  32,  34,  {0, NO_FIELD},        127.0f,  28, 16},
-    {"q4_0",     GGML_TYPE_Q4_0,  32,  18,  {0, NO_FIELD},        8.0f,    28, 16},
-    {"q4_1",     GGML_TYPE_Q4_1,  32,  20,  {0, 2},               7.5f,    28, 16},
-    {"q6_k",     GGML_TYPE_Q6_K,  256, 210, {208, NO_FIELD},      32.0f,   8,  7},
-    {"q1_0",     GGML_TYPE_Q1_0,  128, 18,  {0, NO_FIELD},        1.0f,    14, 16},
-    {"q2_0_g64", GGML_TYPE_Q2_0,  64,  18,  {0, NO_FIELD},        1.0f,    28, 16},
-    {"tq1_0",    GGML_TYPE_TQ1_0, 256, 54,  {52, NO_FIELD},       1.0f,    8,  8},
-    {"tq2_0",    GGML_TYPE_TQ2_0, 256, 66,  {64, NO_FIELD},       1.0f,    8,  8},
+    {"f16", GGML_TYPE_F16, 32, 64, {NO_FIELD, NO_FIELD}, 2047.5f, 14, 14},
+    {"bf16", GGML_TYPE_BF16, 32, 64, {NO_FIELD, NO_FIELD}, 255.0f, 14, 14},
+    {"q8_0", GGML_TYPE_Q8_0, 32, 34, {0, NO_FIELD}, 127.0f, 28, 16},
+    {"q4_0", GGML_TYPE_Q4_0, 32, 18, {0, NO_FIELD}, 8.0f, 28, 16},
+    {"q4_1", GGML_TYPE_Q4_1, 32, 20, {0, 2}, 7.5f, 28, 16},
+    {"q6_k", GGML_TYPE_Q6_K, 256, 210, {208, NO_FIELD}, 32.0f, 8, 7},
+    {"q1_0", GGML_TYPE_Q1_0, 128, 18, {0, NO_FIELD}, 1.0f, 14, 16},
+    {"q2_0_g64", GGML_TYPE_Q2_0, 64, 18, {0, NO_FIELD}, 1.0f, 28, 16},
+    {"tq1_0", GGML_TYPE_TQ1_0, 256, 54, {52, NO_FIELD}, 1.0f, 8, 8},
+    {"tq2_0", GGML_TYPE_TQ2_0, 256, 66, {64, NO_FIELD}, 1.0f, 8, 8},
 };
 
 // ---- deterministic numbers ------------------------------------------------------------------------------------------
@@ -79,11 +79,11 @@ static uint8_t deck_byte(void) {
     return deck[--deck_left];
 }
 
-static float uniform(void) {  // [0, 1)
+static float uniform(void) { // [0, 1)
     return (float)(random_bits() >> 8) * 0x1p-24f;
 }
 
-static float bell(void) {  // about normal, deviation 1: the sum of twelve uniforms
+static float bell(void) { // about normal, deviation 1: the sum of twelve uniforms
     int64_t sum = 0;
     for (int i = 0; i < 12; i++) sum += random_bits() >> 8;
     return (float)((double)(sum - ((int64_t)6 << 24)) * 0x1p-24);
@@ -94,14 +94,14 @@ static float bell(void) {  // about normal, deviation 1: the sum of twelve unifo
 enum source {
     ALL_ZERO,
     BELL,
-    OUTLIER,        // one weight 400 times the others
-    SMALL,          // scales that are denormal as fp16
-    TERNARY,        // exact, the scale not a half
-    TIES,           // multiples of half a step
-    SIGNED_ZEROS,   // +0, -0 and a few others
-    TINY,           // scales that are zero as fp16
+    OUTLIER,      // one weight 400 times the others
+    SMALL,        // scales that are denormal as fp16
+    TERNARY,      // exact, the scale not a half
+    TIES,         // multiples of half a step
+    SIGNED_ZEROS, // +0, -0 and a few others
+    TINY,         // scales that are zero as fp16
     UNIFORM,
-    TERNARY_HALF,   // exact, the scale a half
+    TERNARY_HALF, // exact, the scale a half
     ALL_EQUAL,
     POSITIVE,
     LARGE,
@@ -113,20 +113,20 @@ static void draw_source(enum source kind, const struct format *f, float *x) {
     const int n = f->weights;
     for (int i = 0; i < n; i++) {
         switch (kind) {
-        case ALL_ZERO:     x[i] = 0.0f; break;
+        case ALL_ZERO: x[i] = 0.0f; break;
         case BELL:
         case BELL_AGAIN:
-        case OUTLIER:      x[i] = 0.02f * bell(); break;
-        case SMALL:        x[i] = 4e-6f * bell(); break;
-        case TERNARY:      x[i] = 0.0371f * (float)((int)(random_bits() % 3) - 1); break;
+        case OUTLIER: x[i] = 0.02f * bell(); break;
+        case SMALL: x[i] = 4e-6f * bell(); break;
+        case TERNARY: x[i] = 0.0371f * (float)((int)(random_bits() % 3) - 1); break;
         case TERNARY_HALF: x[i] = 0.03125f * (float)((int)(random_bits() % 3) - 1); break;
-        case TIES:         x[i] = -f->levels + 0.5f * (float)(random_bits() % (uint32_t)(4 * f->levels + 1)); break;
+        case TIES: x[i] = -f->levels + 0.5f * (float)(random_bits() % (uint32_t)(4 * f->levels + 1)); break;
         case SIGNED_ZEROS: x[i] = i % 5 == 4 ? 0.5f * bell() : random_bits() & 1 ? 0.0f : -0.0f; break;
-        case TINY:         x[i] = 1e-12f * bell(); break;
-        case UNIFORM:      x[i] = 2.0f * uniform() - 1.0f; break;
-        case ALL_EQUAL:    x[i] = -0.3f; break;
-        case POSITIVE:     x[i] = 0.5f + uniform(); break;
-        case LARGE:        x[i] = 1000.0f * bell(); break;
+        case TINY: x[i] = 1e-12f * bell(); break;
+        case UNIFORM: x[i] = 2.0f * uniform() - 1.0f; break;
+        case ALL_EQUAL: x[i] = -0.3f; break;
+        case POSITIVE: x[i] = 0.5f + uniform(); break;
+        case LARGE: x[i] = 1000.0f * bell(); break;
         case SOURCE_COUNT: break;
         }
     }
@@ -188,8 +188,10 @@ static void draw_float16s(const struct format *f, int block, uint8_t *b) {
 
     for (int i = 0; i < f->weights; i++) {
         uint32_t v = random_bits() >> 16;
-        if (block == 0 && i < named_count) v = named[i];
-        else if ((v & exponent) == exponent) v &= ~fraction;
+        if (block == 0 && i < named_count)
+            v = named[i];
+        else if ((v & exponent) == exponent)
+            v &= ~fraction;
         put_u16(b + 2 * i, v);
     }
 }
@@ -251,8 +253,10 @@ static int write_format(const struct format *f, const char *dir, const char *pac
         write_floats(out, 'v', v, f->weights);
     }
     for (int k = 0; k < f->random; k++) {
-        if (f->scale[0] == NO_FIELD) draw_float16s(f, k, b);
-        else draw_scaled_block(f, k, b);
+        if (f->scale[0] == NO_FIELD)
+            draw_float16s(f, k, b);
+        else
+            draw_scaled_block(f, k, b);
         traits->to_float(b, v, f->weights);
         write_bytes(out, b, f->bytes);
         write_floats(out, 'v', v, f->weights);

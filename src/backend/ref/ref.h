@@ -1,8 +1,9 @@
-/* ref.h: the parts of the reference backend: plain C, float32 activations, no cleverness. It is the specification that every other
- * backend is held against.
+/* ref.h: the parts of the reference backend: plain C, float32 activations, no cleverness. It is the specification that
+ * every other backend is held against.
  *
- * Weights are read from the file map and decoded row by row as they are used; `act` is float32. Every sum runs in an order that
- * depends on the row and its position alone: dot products in 16 lanes added by a fixed tree, keys of attention in order. */
+ * Weights are read from the file map and decoded row by row as they are used; `act` is float32. Every sum runs in an
+ * order that depends on the row and its position alone: dot products in 16 lanes added by a fixed tree, keys of
+ * attention in order. */
 #ifndef SH_BACKEND_REF_REF_H
 #define SH_BACKEND_REF_REF_H
 
@@ -60,7 +61,8 @@ void sh_ref_run(const sh_ref_pass *pass, const sh_op_step *step, const sh_ref_wo
 /* Floats of its own that a worker needs. */
 size_t sh_ref_work_floats(const sh_oplist *list, const sh_shape *shape);
 
-/* Where the keys (which = 0) or values (1) of a head at a position lie: [head_dim]. Consecutive positions of one page follow each other. */
+/* Where the keys (which = 0) or values (1) of a head at a position lie: [head_dim]. Consecutive positions of one page
+ * follow each other. */
 float *sh_ref_kv_at(const sh_ref_pass *pass, uint32_t table, uint32_t layer, uint32_t which, uint32_t head,
                     uint32_t position);
 

@@ -1,7 +1,7 @@
 /* ref_ops.c: the ops of the reference backend, and its merged steps. See ref.h.
  *
- * A plain op writes its whole result for all rows. A merged step computes the same values with the same functions, but keeps what
- * lies between them to itself: equal bits, fewer passes over memory. */
+ * A plain op writes its whole result for all rows. A merged step computes the same values with the same functions, but
+ * keeps what lies between them to itself: equal bits, fewer passes over memory. */
 #include "backend/ref/ref.h"
 
 #include "base/math.h"
