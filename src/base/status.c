@@ -1,6 +1,8 @@
 /* status.c: status texts, the thread's error text and the log. See status.h. */
 #include "base/status.h"
 
+#include "base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,26 +37,11 @@ const char *sh_error_text(void) {
     return error_text;
 }
 
-/* Length of the well-formed UTF-8 sequence at s, 0 if there is none. */
-static size_t utf8_sequence(const unsigned char *s) {
-    if (s[0] < 0x80) return 1;
-    size_t n = s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80) return 0; /* also at the terminating zero */
-    return n;
-}
-
 /* Names in messages come from files: what could upset a terminal or a JSON reader is replaced. */
 static void make_printable(char *text) {
-    unsigned char *s = (unsigned char *)text;
-    while (*s) {
-        size_t n = utf8_sequence(s);
-        if (n == 0 || *s < 0x20 || *s == 0x7f) {
-            *s++ = '?';
-        } else {
-            s += n;
-        }
-    }
+    uint8_t *s = (uint8_t *)text;
+    for (size_t n = strlen(text), length; n; s += length, n -= length)
+        if (sh_utf8_next(s, n, &length) != SH_UTF8_CHARACTER || *s < 0x20 || *s == 0x7f) memset(s, '?', length);
 }
 
 sh_status sh_fail(sh_status status, const char *format, ...) {

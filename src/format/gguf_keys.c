@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "format/cursor.h"
 
 const char *sh_gguf_type_name(sh_gguf_type type) {
@@ -78,30 +79,13 @@ typedef struct line {
     bool full;
 } line;
 
-/* Length of the well-formed UTF-8 sequence at the front of n bytes, 0 if there is none (RFC 3629: no overlong forms, no
- * surrogates). */
-static size_t utf8_length(const unsigned char *s, size_t n) {
-    if (s[0] < 0x80) return 1;
-    size_t length = s[0] >= 0xf0 && s[0] <= 0xf4  ? 4
-                    : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
-                    : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-                                                  : 0;
-    if (length == 0 || length > n) return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((s[i] & 0xc0) != 0x80) return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-        (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return length;
-}
-
 static void add_text(line *out, const char *text, size_t n) {
     const unsigned char *s = (const unsigned char *)text;
     for (size_t i = 0; i < n && !out->full;) {
-        size_t length = utf8_length(s + i, n - i);
-        bool shown = length > 1 || (length == 1 && ((s[i] >= 0x20 && s[i] != 0x7f) || s[i] == '\n' || s[i] == '\t'));
+        size_t length;
+        bool shown = sh_utf8_next(s + i, n - i, &length) == SH_UTF8_CHARACTER &&
+                     (length > 1 || (s[i] >= 0x20 && s[i] != 0x7f) || s[i] == '\n' || s[i] == '\t');
         const char *from = shown ? text + i : "?";
-        if (!length) length = 1;
         size_t wanted = shown ? length : 1;
         if (out->length + wanted + 1 > out->capacity) {
             out->full = true;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 enum { HELD = 3 };
 

@@ -13,7 +13,7 @@
 #include <utf8proc.h>
 
 #include "base/memory.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 /* ---- valid UTF-8 ---------------------------------------------------------------------------------------- */
 

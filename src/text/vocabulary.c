@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "format/gguf.h"
-#include "text/utf8.h"
 
 #define KEY "tokenizer.ggml."
 

@@ -3,8 +3,8 @@
  * What is no character is told apart as the WHATWG encoding standard does: a "maximal subpart", the longest front of a
  * character that could still have become one, counts as one error, so that decoding and streaming put the same number of
  * U+FFFD in the same places as every browser. */
-#ifndef SH_TEXT_UTF8_H
-#define SH_TEXT_UTF8_H
+#ifndef SH_BASE_UTF8_H
+#define SH_BASE_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>
