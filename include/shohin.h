@@ -250,6 +250,7 @@ typedef struct sh_session_options {
 /* context 0, 16 sequences, positions 0, 512 rows. */
 SH_API void sh_session_options_default(sh_session_options *options);
 SH_API sh_status sh_session_open(sh_engine *engine, const sh_session_options *options, sh_session **out);
+/* Closes its generators and frees its sequences as well. */
 SH_API void sh_session_close(sh_session *session);
 
 typedef struct sh_session_info {
@@ -319,7 +320,9 @@ SH_API void sh_cancel(sh_session *session);
 
 /* ---- generation ----------------------------------------------------------------------------------------- */
 
-typedef struct sh_gen sh_gen; /* a prompt being continued; lives in a session */
+/* A prompt being continued. It lives in a session, and keeps its sequence and pages, also when it has ended, until it or
+ * the session is closed. */
+typedef struct sh_gen sh_gen;
 
 typedef struct sh_gen_options {
     const int32_t *prompt; /* copied; 1 to context ids */
@@ -346,6 +349,7 @@ typedef enum sh_end_reason {
     SH_END_TOKEN,   /* the model drew a token that ends a text: `token` */
     SH_END_LIMIT,   /* max_tokens were drawn */
     SH_END_CONTEXT, /* the context is full */
+    SH_END_FAILED,  /* no token could be drawn, as every logit is NaN: sh_error_text() has the words */
 } sh_end_reason;
 
 typedef struct sh_event {
@@ -357,9 +361,10 @@ typedef struct sh_event {
     size_t fed, n_prompt;
 } sh_event;
 
-/* One pass over all generators of the session that have not ended: chunks of prompts and decoding rows together. Writes
- * at most `capacity` events, of which there must be room for three for each live generator; *n is 0 when all have
- * ended. */
+/* One pass over the generators of the session that have not ended: decoding rows and chunks of prompts together, as many
+ * as a pass has rows and the KV pool has pages; who is left out comes first next time. Writes at most `capacity` events,
+ * of which there must be room for three for each live generator; *n is 0 when all have ended. On failure none has
+ * moved; SH_ERR_MEMORY says that the pool is full and no live generator can go on until another is closed. */
 SH_API sh_status sh_step(sh_session *session, sh_event *events, size_t capacity, size_t *n);
 
 #ifdef __cplusplus

@@ -1,10 +1,14 @@
 /* support.c: what tests of the engine share. See support.h. */
 #include "support.h"
 
+void rig_path(char path[1024], const char *model) {
+    bool absolute = model[0] == '/';
+    snprintf(path, 1024, "%s%s%s", absolute ? "" : SHOHIN_SOURCE_DIR, absolute ? "" : "/", model);
+}
+
 sh_status rig_engine(const rig_options *options, sh_engine **out) {
     char path[1024];
-    snprintf(path, sizeof path, "%s%s%s", options->model[0] == '/' ? "" : SHOHIN_SOURCE_DIR,
-             options->model[0] == '/' ? "" : "/", options->model);
+    rig_path(path, options->model);
     sh_engine_options engine;
     sh_engine_options_default(&engine);
     engine.path = path;

@@ -50,6 +50,8 @@ typedef struct rig {
     sh_result result; /* of rig_feed */
 } rig;
 
+/* The path of a model below the source folder; an absolute one as it is. */
+void rig_path(char path[1024], const char *model);
 sh_status rig_engine(const rig_options *options, sh_engine **out);
 rig rig_open(rig_options options);
 void rig_close(rig *r);

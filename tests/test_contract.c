@@ -3,7 +3,10 @@
  * The logits of every row of a text are recorded fed in one pass on one thread, then compared with the same text fed in
  * every other way: one by one, in chunks of many sizes, beside other sequences, after rollbacks, from forked sequences,
  * by 1 to 8 threads. */
+#include "remake.h"
 #include "support.h"
+
+#include <math.h>
 
 enum { N = 140 }; /* past two page edges */
 enum { CONTEXT = 256, ROWS = 192 };
@@ -146,10 +149,61 @@ static void check_model(const char *device, const char *model) {
     free(other.logits);
 }
 
+enum { SPOILT = 4095 }; /* the token whose embedding is NaN */
+
+static sh_format float_embedding(const sh_tensor *tensor, void *user) {
+    (void)user;
+    return sh_view_is(tensor->name, "token_embd.weight") ? SH_F32 : tensor->format;
+}
+
+static void spoil_a_row(const sh_tensor *tensor, float *values, void *user) {
+    (void)user;
+    if (sh_view_is(tensor->name, "token_embd.weight")) values[SPOILT * tensor->dims[0] + 3] = NAN;
+}
+
+/* One pass of the text's next row, then `n` rows of NaN; the first is as ever, the others are NaN. */
+static void feed_then_spoil(rig *r, const text *t, sh_seq seq, size_t at, size_t n) {
+    static sh_row rows[ROWS];
+    static sh_result results[ROWS];
+    rows[0] = (sh_row){t->tokens[at], (uint32_t)at, seq, SH_WANT_LOGITS};
+    for (size_t i = 1; i <= n; i++)
+        rows[i] = (sh_row){SPOILT, (uint32_t)(at + i), seq, SH_WANT_LOGITS | SH_WANT_ARGMAX};
+    assert_ok(sh_pass(r->session, rows, n + 1, results));
+    assert_memory_equal(results[0].logits, t->logits + at * r->vocabulary, r->vocabulary * sizeof(float));
+    for (size_t i = 1; i <= n; i++) {
+        assert_true(isnan(results[i].logits[0]) && isnan(results[i].logits[r->vocabulary - 1]));
+        assert_int_equal(results[i].argmax, -1);
+    }
+}
+
+/* NaN rows leave their neighbours alone: those of the same pass, those in the same page before them, those that take their
+ * place, and those that get their pages. */
+static void beside_nan(const char *device) {
+    remake damage = {.from = models[0], .format = float_embedding, .edit = spoil_a_row};
+    rig r = open_rig(device, remake_model(&damage, "nan.gguf"), 2);
+    text t = record(&r, 5);
+    sh_seq seq = rig_sequence(&r), other = rig_sequence(&r);
+    feed_then_spoil(&r, &t, other, 0, 100); /* two pages full of NaN */
+    feed(&r, &t, seq, 0, 60);
+    feed_then_spoil(&r, &t, seq, 60, 20); /* over a page's edge */
+    assert_ok(sh_seq_truncate(r.session, seq, 61));
+    feed(&r, &t, seq, 61, 1); /* NaN still lies behind it in its page */
+    feed(&r, &t, seq, 62, N - 62);
+    assert_ok(sh_seq_free(r.session, other));
+    assert_ok(sh_seq_truncate(r.session, seq, 0));
+    feed(&r, &t, seq, 0, N); /* in pages that held NaN */
+    rig_close(&r);
+    free(t.logits);
+}
+
 static void contract(void **state) {
     (void)state;
-    for (size_t d = 0; sh_device_name(d); d++)
+    for (size_t d = 0; sh_device_name(d); d++) {
         for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) check_model(sh_device_name(d), models[m]);
+        remake mix = {.from = models[0], .format = mixed_format};
+        check_model(sh_device_name(d), remake_model(&mix, "mixed.gguf"));
+        beside_nan(sh_device_name(d));
+    }
 }
 
 int main(void) {

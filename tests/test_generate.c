@@ -2,6 +2,8 @@
 #include "remake.h"
 #include "support.h"
 
+#include "engine/sampler.h"
+
 #include <math.h>
 
 static const char *const model = "models/stories-q1_0.gguf";
@@ -132,6 +134,29 @@ static void greedy(void **state) {
     rig_close(&r);
 }
 
+/* Sampled generation draws from pass after pass, each token with the numbers of its place in the sequence. */
+static void sampled(void **state) {
+    (void)state;
+    rig r = open_rig(64);
+    int32_t *ids;
+    sh_gen_options o = prompt_options(&r, "One day, a cat", &ids);
+    o.sampling = (sh_sampling){.temperature = 1.2f, .top_k = 50, .top_p = 0.95f, .seed = 11, .choice = 2};
+    o.max_tokens = 20;
+    o.ignore_ends = true;
+    told t = tell(&r, o);
+    sh_sampler sampler = {0};
+    assert_ok(sh_sampler_open(&sampler, r.vocabulary));
+    sh_seq seq = rig_sequence(&r);
+    for (size_t i = 0; i < o.n_prompt; i++) rig_feed(&r, seq, ids[i], SH_WANT_LOGITS);
+    for (size_t i = 0; i < 20; i++) {
+        assert_int_equal(t.tokens[i], sh_sampler_draw(&sampler, &o.sampling, r.result.logits, o.n_prompt + i));
+        rig_feed(&r, seq, t.tokens[i], SH_WANT_LOGITS);
+    }
+    sh_sampler_close(&sampler);
+    sh_free(ids);
+    rig_close(&r);
+}
+
 static void ends(void **state) {
     (void)state;
     rig r = open_rig(16);
@@ -235,44 +260,158 @@ static void arguments(void **state) {
     rig_close(&r); /* closes the others */
 }
 
-static sh_format float_head(const sh_tensor *tensor, void *user) {
+enum { SPOILT = 77 }; /* the token whose embedding is NaN */
+
+static sh_format float_embedding(const sh_tensor *tensor, void *user) {
     (void)user;
-    return sh_view_is(tensor->name, "token_embd.weight") || tensor->n_dims == 1 ? SH_F32 : tensor->format;
+    return sh_view_is(tensor->name, "token_embd.weight") ? SH_F32 : tensor->format;
 }
 
-static void spoil_norm(const sh_tensor *tensor, float *values, void *user) {
+static void spoil_a_row(const sh_tensor *tensor, float *values, void *user) {
     (void)user;
-    if (sh_view_is(tensor->name, "output_norm.weight")) values[3] = NAN;
+    if (sh_view_is(tensor->name, "token_embd.weight")) values[SPOILT * tensor->dims[0] + 3] = NAN;
 }
 
-/* A damaged model draws nothing and says so; the session goes on. */
+/* A generator whose logits are NaN ends and says so; the others do not notice. */
 static void nan_logits(void **state) {
     (void)state;
-    remake damage = {.from = model, .format = float_head, .edit = spoil_norm};
+    remake damage = {.from = model, .format = float_embedding, .edit = spoil_a_row};
     const char *path = remake_model(&damage, "nan.gguf");
     for (int sampled = 0; sampled < 2; sampled++) {
         rig r = rig_open((rig_options){.model = path});
-        int32_t ids[] = {1, 2, 3};
+        int32_t sound_ids[] = {1, 2, 3}, spoilt_ids[] = {1, SPOILT, 3};
         sh_gen_options o;
         sh_gen_options_default(r.engine, &o);
-        o.prompt = ids;
         o.n_prompt = 3;
+        o.max_tokens = 5;
         o.sampling.temperature = sampled ? 1.0f : 0;
-        sh_gen *gen = NULL;
-        sh_event events[3];
-        size_t n;
-        assert_ok(sh_gen_open(r.session, &o, &gen));
-        assert_fails(SH_ERR_FORMAT, sh_step(r.session, events, 3, &n), "position 3", "NaN");
-        assert_ok(sh_step(r.session, events, 3, &n));
-        assert_int_equal(n, 0);
+        o.prompt = sound_ids;
+        told alone = tell(&r, o), sound = {0}, spoilt = {0};
+        sh_gen *gens[2];
+        o.user = &spoilt;
+        o.prompt = spoilt_ids;
+        assert_ok(sh_gen_open(r.session, &o, &gens[0]));
+        o.user = &sound;
+        o.prompt = sound_ids;
+        assert_ok(sh_gen_open(r.session, &o, &gens[1]));
+        run(&r);
+        assert_int_equal(spoilt.reason, SH_END_FAILED);
+        assert_int_equal(spoilt.n, 0);
+        assert_non_null(strstr(sh_error_text(), "position 3"));
+        assert_same(&alone, &sound);
         rig_close(&r);
     }
 }
 
+/* With a row a pass everybody still gets his turn, and nobody twice before all others. */
+static void fairness(void **state) {
+    (void)state;
+    rig r = open_rig(1);
+    int32_t ids[] = {5, 6, 7, 8};
+    sh_gen *gens[MAX_GENS];
+    told both[MAX_GENS] = {0};
+    sh_gen_options o;
+    sh_gen_options_default(r.engine, &o);
+    o.prompt = ids;
+    o.n_prompt = 4;
+    o.max_tokens = 6;
+    o.ignore_ends = true;
+    for (size_t i = 0; i < MAX_GENS; i++) {
+        o.user = &both[i];
+        assert_ok(sh_gen_open(r.session, &o, &gens[i]));
+    }
+    sh_event events[9];
+    size_t n = 1, last_turn[MAX_GENS] = {0};
+    for (size_t step = 1; n; step++) {
+        assert_ok(sh_step(r.session, events, 9, &n));
+        for (size_t i = 0; i < n; i++) {
+            size_t who = (size_t)((told *)events[i].user - both);
+            assert_true(step - last_turn[who] <= MAX_GENS);
+            last_turn[who] = step;
+            if (events[i].kind == SH_EVENT_PROMPT) assert_int_equal(events[i].fed, ++both[who].prompts);
+            both[who].n += events[i].kind == SH_EVENT_TOKEN;
+        }
+    }
+    for (size_t i = 0; i < MAX_GENS; i++) assert_int_equal(both[i].n, 6);
+    rig_close(&r);
+}
+
+/* Decoding goes on while a long prompt is read in chunks. */
+static void prompts_do_not_hold_up(void **state) {
+    (void)state;
+    rig r = open_rig(16);
+    int32_t ids[200];
+    for (size_t i = 0; i < 200; i++) ids[i] = 100 + (int32_t)i;
+    sh_gen *writer, *reader;
+    told both[2] = {0};
+    sh_gen_options o;
+    sh_gen_options_default(r.engine, &o);
+    o.ignore_ends = true;
+    o.prompt = ids;
+    o.n_prompt = 2;
+    o.user = &both[0];
+    assert_ok(sh_gen_open(r.session, &o, &writer));
+    sh_event events[6];
+    size_t n;
+    assert_ok(sh_step(r.session, events, 6, &n));
+    o.n_prompt = 200;
+    o.user = &both[1];
+    assert_ok(sh_gen_open(r.session, &o, &reader));
+    for (size_t step = 0; step < 5; step++) {
+        size_t tokens = 0;
+        assert_ok(sh_step(r.session, events, 6, &n));
+        for (size_t i = 0; i < n; i++) tokens += events[i].user == &both[0] && events[i].kind == SH_EVENT_TOKEN;
+        assert_int_equal(tokens, 1);
+    }
+    rig_close(&r);
+}
+
+/* A pool too small for all: those that find a page go on, the others wait for theirs. */
+static void small_pool(void **state) {
+    (void)state;
+    rig r = rig_open(
+        (rig_options){.model = model, .session = {.context = 256, .sequences = 2, .positions = 64, .rows = 64}});
+    int32_t ids[100];
+    for (size_t i = 0; i < 100; i++) ids[i] = 100 + (int32_t)i;
+    sh_gen_options o;
+    sh_gen_options_default(r.engine, &o);
+    o.sampling.temperature = 0;
+    o.prompt = ids;
+    o.n_prompt = 50;
+    o.max_tokens = 5;
+    told alone = tell(&r, o), both[2] = {0};
+    sh_gen *gens[2];
+    o.user = &both[0];
+    assert_ok(sh_gen_open(r.session, &o, &gens[0]));
+    o.n_prompt = 100; /* two pages; there are two in all */
+    o.user = &both[1];
+    assert_ok(sh_gen_open(r.session, &o, &gens[1]));
+    sh_event events[6];
+    size_t n;
+    sh_status status;
+    while ((status = sh_step(r.session, events, 6, &n)) == SH_OK && n)
+        for (size_t i = 0; i < n; i++)
+            if (events[i].kind == SH_EVENT_TOKEN) {
+                told *t = events[i].user;
+                t->tokens[t->n++] = events[i].token;
+            }
+    assert_int_equal(status, SH_ERR_MEMORY); /* the first is done but keeps its page, the second needs it */
+    assert_non_null(strstr(sh_error_text(), "pool is full"));
+    assert_int_equal(both[0].n, 5);
+    assert_memory_equal(both[0].tokens, alone.tokens, 5 * sizeof(int32_t));
+    sh_gen_close(gens[0]);
+    run(&r);
+    assert_int_equal(both[1].n, 5);
+    assert_int_equal(both[1].reason, SH_END_LIMIT);
+    rig_close(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(together),     cmocka_unit_test(greedy),    cmocka_unit_test(ends),
-        cmocka_unit_test(long_prompts), cmocka_unit_test(arguments), cmocka_unit_test(nan_logits),
+        cmocka_unit_test(together),   cmocka_unit_test(greedy),       cmocka_unit_test(sampled),
+        cmocka_unit_test(ends),       cmocka_unit_test(long_prompts), cmocka_unit_test(arguments),
+        cmocka_unit_test(nan_logits), cmocka_unit_test(fairness),     cmocka_unit_test(prompts_do_not_hold_up),
+        cmocka_unit_test(small_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,6 +97,11 @@ static void refusals(void **state) {
         {{"qwen3.attention.layer_norm_rms_epsilon", F32, -1}, SH_ERR_FORMAT, {"layer_norm_rms_epsilon", "-1"}},
         {{"qwen3.attention.sliding_window", U32, 512}, SH_ERR_UNSUPPORTED, {"sliding", "512"}},
         {{"qwen3.context_length", U32, 0}, SH_ERR_FORMAT, {"qwen3.context_length", "0"}},
+        {{"qwen3.rope.scaling.yarn_ext_factor", F32, 0.5}, SH_ERR_UNSUPPORTED, {"yarn_ext_factor 0.5", "only 1"}},
+        {{"qwen3.rope.scaling.yarn_log_multiplier", F32, 0.5}, SH_ERR_UNSUPPORTED, {"yarn_log_multiplier 0.5"}},
+        {{"qwen3.rope.scaling.yarn_beta_fast", F32, 0.5}, SH_ERR_FORMAT, {"beta_fast 0.5", "beta_slow 1"}},
+        {{"qwen3.rope.scaling.original_context_length", U32, 0}, SH_ERR_FORMAT, {"original_context_length' is 0"}},
+        {{"qwen3.rope.scaling.factor", GONE}, SH_ERR_ARGUMENT, {"rope.scaling.factor", "--yarn-factor"}},
         {{"general.sampling.top_p", F32, 1.5}, SH_ERR_FORMAT, {"general.sampling", "1.5"}},
         {{"tokenizer.ggml.model", STRING, 0, "llama"}, SH_ERR_UNSUPPORTED, {"llama"}},
         {{"tokenizer.ggml.pre", STRING, 0, "dbrx"}, SH_ERR_UNSUPPORTED, {"dbrx", "qwen2"}},
@@ -170,6 +175,68 @@ static void read_back(void **state) {
     sh_engine_close(engine);
 }
 
+static sh_rope_config read_rope(const char *path, sh_rope_override override) {
+    sh_gguf *gguf = NULL;
+    sh_config config;
+    assert_ok(sh_gguf_open(path, &gguf));
+    assert_ok(sh_config_read(gguf, &override, &config));
+    sh_gguf_close(gguf);
+    return config.rope;
+}
+
+static void rope_keys(void **state) {
+    (void)state;
+    sh_rope_override none = {0};
+    const char *path = changed_model((change){"qwen3.rope.scaling.yarn_beta_fast", F32, 16});
+    assert_true(read_rope(path, none).beta_fast == 16);
+    path = changed_model((change){"qwen3.rope.scaling.yarn_beta_slow", F32, 2});
+    assert_true(read_rope(path, none).beta_slow == 2);
+    path = changed_model((change){"qwen3.rope.scaling.yarn_attn_factor", F32, 0.5});
+    assert_true(fabsf(read_rope(path, none).attention_factor - 0.569314718f) < 1e-6f);
+    path = changed_model((change){"qwen3.rope.scaling.original_context_length", GONE});
+    assert_int_equal(read_rope(path, none).original_context, 65536); /* the file's context */
+    path = changed_model((change){"qwen3.rope.scaling.type", STRING, 0, "linear"});
+    sh_rope_config rope = read_rope(path, none);
+    assert_true(rope.scaling == SH_ROPE_LINEAR && rope.factor == 4 && rope.attention_factor == 1);
+    rope = read_rope(path, (sh_rope_override){.scaling = "yarn"}); /* with the file's numbers */
+    assert_true(rope.scaling == SH_ROPE_YARN && rope.factor == 4 && rope.original_context == 128);
+    path = changed_model((change){"qwen3.rope.scaling.type", GONE});
+    assert_true(read_rope(path, none).scaling == SH_ROPE_NONE);
+    rope = read_rope(path, (sh_rope_override){.scaling = "yarn"});
+    assert_true(rope.scaling == SH_ROPE_YARN && rope.factor == 4);
+    rope = read_rope(path, (sh_rope_override){.scaling = "yarn", .factor = 2, .original_context = 1000});
+    assert_true(rope.factor == 2 && rope.original_context == 1000);
+    rope = read_rope(SHOHIN_SOURCE_DIR "/tests/oracle/odd-q1_0.gguf", (sh_rope_override){.scaling = "none"});
+    assert_true(rope.scaling == SH_ROPE_NONE && rope.factor == 1 && rope.attention_factor == 1);
+    path = changed_model((change){"qwen3.rope.scaling.type", GONE});
+    path = changed_model((change){"qwen3.rope.scale_linear", F32, 8}); /* the newer keys win */
+    rope = read_rope(path, none);
+    assert_true(rope.scaling == SH_ROPE_YARN && rope.factor == 4);
+
+    sh_gguf *gguf = NULL;
+    sh_config config;
+    assert_ok(sh_gguf_open(SHOHIN_SOURCE_DIR "/models/stories-q1_0.gguf", &gguf)); /* without any such key */
+    sh_rope_override yarn = {.scaling = "yarn"}, factor = {.factor = 4}, huge = {"yarn", 2, 2000000};
+    assert_fails(SH_ERR_ARGUMENT, sh_config_read(gguf, &yarn, &config), "--yarn-factor");
+    assert_fails(SH_ERR_ARGUMENT, sh_config_read(gguf, &factor, &config), "'none'");
+    assert_fails(SH_ERR_ARGUMENT, sh_config_read(gguf, &huge, &config), "2000000", "1048576");
+    sh_gguf_close(gguf);
+}
+
+/* More tokens than the embedding has rows: ids past the vocabulary. */
+static void cut_vocabulary(const sh_tensor *tensor, uint64_t dims[4], uint32_t *n_dims, void *user) {
+    (void)n_dims, (void)user;
+    if (tensor->dims[1] == 4096) dims[1] = 4000;
+}
+
+static void vocabulary(void **state) {
+    (void)state;
+    remake r = {.from = model, .shape = cut_vocabulary};
+    sh_engine *engine = NULL;
+    assert_fails(SH_ERR_FORMAT, rig_engine(&(rig_options){.model = remake_model(&r, "cut.gguf")}, &engine),
+                 "4096 tokens", "4000 rows");
+}
+
 static sh_config rope_config(float base, uint32_t dim, sh_rope_scaling scaling, float factor, uint32_t original) {
     return (sh_config){.head_dim = dim,
                        .rope = {.base = base,
@@ -198,6 +265,27 @@ static void yarn_ramp(void **state) {
     }
 }
 
+/* A short original context leaves no room for a ramp: a step, and no division by zero. And a long one ends at the last
+ * pair. */
+static void yarn_edges(void **state) {
+    (void)state;
+    sh_rope rope;
+    sh_config config = rope_config(10000, 64, SH_ROPE_YARN, 4, 4);
+    assert_ok(sh_rope_open(&config, &rope));
+    for (uint32_t p = 0; p < 32; p++) {
+        double ratio = rope.frequency[p] / pow(10000, -2.0 * p / 64);
+        assert_true(fabs(ratio - (p == 0 ? 1 : 0.25)) < 1e-12);
+    }
+    sh_rope_close(&rope);
+    config = rope_config(10000, 64, SH_ROPE_YARN, 4, 1 << 20); /* high: ceil(41.8), past the 32 pairs */
+    assert_ok(sh_rope_open(&config, &rope));
+    for (uint32_t p = 0; p < 32; p++) {
+        double ratio = rope.frequency[p] / pow(10000, -2.0 * p / 64), ramp = fmax((p - 29.0) / (42.0 - 29.0), 0);
+        assert_true(fabs(ratio - (1 - ramp + ramp / 4)) < 1e-12);
+    }
+    sh_rope_close(&rope);
+}
+
 static void angles(void **state) {
     (void)state;
     sh_config config = rope_config(10000, 64, SH_ROPE_NONE, 1, 0);
@@ -224,8 +312,9 @@ static void angles(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refusals),  cmocka_unit_test(tensors), cmocka_unit_test(read_back),
-        cmocka_unit_test(yarn_ramp), cmocka_unit_test(angles),
+        cmocka_unit_test(refusals),  cmocka_unit_test(tensors),    cmocka_unit_test(read_back),
+        cmocka_unit_test(yarn_ramp), cmocka_unit_test(rope_keys),  cmocka_unit_test(vocabulary),
+        cmocka_unit_test(angles),    cmocka_unit_test(yarn_edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

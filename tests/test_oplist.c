@@ -54,7 +54,12 @@ static void dimensions(void **state) {
         assert_fails(SH_ERR_ARGUMENT, sh_oplist_add(&list, wrong[i].op), wrong[i].parts[0], wrong[i].parts[1]);
     assert_int_equal(list.n_ops, 0);
     assert_ok(sh_oplist_add(&list, (sh_op){SH_OP_EMBED, 0, SH_BUF_NONE, SH_BUF_NONE, x, &embedding}));
-    sh_oplist_begin_tail(&list, SH_BUF_NONE);
+    assert_fails(SH_ERR_ARGUMENT, sh_oplist_begin_tail(&list, SH_BUF_NONE), "of 5");
+    assert_fails(SH_ERR_ARGUMENT, sh_oplist_begin_tail(&list, head), "'head' have 64", "100");
+    sh_buf logits = buffer(&list, "logits", SH_BUF_F32, SH_ROWS_HEAD, 100);
+    assert_ok(sh_oplist_begin_tail(&list, logits));
+    assert_int_equal(sh_oplist_uses(&list, &embedding), 1u << SH_OP_EMBED);
+    assert_int_equal(sh_oplist_uses(&list, &square), 0);
     assert_ok(sh_oplist_add(&list, (sh_op){SH_OP_SELECT, 0, x, SH_BUF_NONE, head, NULL}));
     assert_int_equal(list.tail, 1);
     sh_oplist_close(&list);
@@ -84,7 +89,9 @@ static sh_steps compile(uint32_t merges, int spoil) {
     };
     if (spoil == 3) ops[2].in0 = x; /* act is not of what the norm made */
     for (size_t i = 0; i < 6; i++) {
-        if (spoil == 4 && i == 4) sh_oplist_begin_tail(&list, SH_BUF_NONE); /* between product and add */
+        if (spoil == 4 && i == 4) { /* between product and add */
+            assert_ok(sh_oplist_begin_tail(&list, buffer(&list, "logits", SH_BUF_F32, SH_ROWS_HEAD, 100)));
+        }
         if (spoil == 4 && i >= 4) break;
         assert_ok(sh_oplist_add(&list, ops[i]));
     }

@@ -328,7 +328,27 @@ static void kv_stays_on_the_device(rig *r, const subject *s) {
     assert_ok(sh_seq_free(r->session, seq));
 }
 
+/* That there is something merged at all: how often each merge is made of the real list, a layer and in the tail. */
+static void assert_merged(const rig *r) {
+    static const uint32_t a_layer[SH_MERGES] = {
+        [SH_MERGE_NORM_ACT] = 2,    [SH_MERGE_QK_STORE] = 1, [SH_MERGE_ATTENTION_ACT] = 1,
+        [SH_MERGE_PRODUCT_ADD] = 2, [SH_MERGE_GATED] = 1,    [SH_MERGE_NONE] = 3, /* q, k, v */
+    };
+    uint32_t found[SH_MERGES] = {0}, layers = r->engine->list.net.n_layers;
+    sh_steps steps;
+    assert_ok(sh_steps_compile(&r->engine->list, (1u << SH_MERGES) - 1, &steps));
+    for (uint32_t i = 0; i < steps.n; i++) found[steps.steps[i].merge]++;
+    for (uint32_t m = 0; m < SH_MERGES; m++) {
+        uint32_t once = m == SH_MERGE_NONE       ? 4
+                        : m == SH_MERGE_NORM_ACT ? 1
+                                                 : 0; /* embed, select, head, argmax; last norm */
+        assert_int_equal(found[m], layers * a_layer[m] + once);
+    }
+    sh_steps_close(&steps);
+}
+
 static void merged_is_unmerged(rig *r, const subject *s) {
+    assert_merged(r);
     rig plain = open_subject(s, true);
     for (size_t n = 1; n <= 150; n += 149) {
         float *a = logits_after(r, n), *b = logits_after(&plain, n);
@@ -354,8 +374,8 @@ static sh_status failing_wait(sh_device *device, sh_submission *submission) {
     return fail_wait ? SH_ERR_DEVICE : sound->wait(device, submission);
 }
 
-static sh_status failing_scratch(sh_device *device, const sh_oplist *list, const sh_shape *shape, sh_scratch **out) {
-    return fail_scratch ? SH_ERR_MEMORY : sound->scratch_open(device, list, shape, out);
+static sh_status failing_scratch(sh_device *device, const sh_plan *plan, const sh_shape *shape, sh_scratch **out) {
+    return fail_scratch ? SH_ERR_MEMORY : sound->scratch_open(device, plan, shape, out);
 }
 
 static sh_status failing_copy(sh_device *device, sh_kv *kv, uint32_t to, uint32_t from, uint32_t positions) {
@@ -371,8 +391,7 @@ static void device_failure(rig *r, const subject *s) {
     failing.scratch_open = failing_scratch;
     failing.kv_copy = failing_copy;
     char path[1024];
-    snprintf(path, sizeof path, "%s%s%s", s->model[0] == '/' ? "" : SHOHIN_SOURCE_DIR, s->model[0] == '/' ? "" : "/",
-             s->model);
+    rig_path(path, s->model);
     sh_engine_options engine_options;
     sh_engine_options_default(&engine_options);
     engine_options.path = path;
@@ -507,7 +526,9 @@ static const char *mixed_model(void) {
     return path;
 }
 
-int main(void) {
+/* An argument is a pattern of names: "*two threads*". */
+int main(int argc, char **argv) {
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     static promise_of states[MAX_TESTS];
     static struct CMUnitTest tests[MAX_TESTS];
     struct {

@@ -134,6 +134,41 @@ static void keyed(void **state) {
     sh_sampler_close(&sampler);
 }
 
+/* Probabilities that are exact in binary: on the boundary a token still belongs (top_p: the fewest that reach it; min_p: at
+ * least), and temperature comes after both. */
+static void boundaries(void **state) {
+    (void)state;
+    sh_sampler sampler = {0};
+    assert_ok(sh_sampler_open(&sampler, 4));
+    const float four[4] = {0, 0, 0, 0}; /* a quarter each */
+    const struct {
+        sh_sampling s;
+        int32_t last;
+    } cases[] = {
+        {{.temperature = 1, .top_p = 0.5f}, 1},
+        {{.temperature = 1, .top_p = 0.50001f}, 2},
+        {{.temperature = 1, .top_p = 0.5f, .top_k = 3}, 1},
+        {{.temperature = 1, .top_p = 0.75f, .top_k = 3}, 2},
+        {{.temperature = 1, .top_p = 1, .min_p = 1}, 3},
+        {{.temperature = 1, .top_p = 1, .min_p = 1, .top_k = 2}, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int32_t last = 0;
+        for (uint64_t index = 0; index < 200; index++) {
+            int32_t id = sh_sampler_draw(&sampler, &cases[i].s, four, index);
+            if (id > last) last = id;
+        }
+        assert_int_equal(last, cases[i].last);
+    }
+    const float uneven[4] = {0, -1, -2, -3}; /* 1, 0.37, 0.14, 0.05 of the likeliest, whatever the temperature */
+    sh_sampling hot = {.temperature = 50, .top_p = 1, .min_p = 0.2f}, nucleus = {.temperature = 50, .top_p = 0.64f};
+    for (uint64_t index = 0; index < 200; index++) {
+        assert_in_range(sh_sampler_draw(&sampler, &hot, uneven, index), 0, 1);
+        assert_int_equal(sh_sampler_draw(&sampler, &nucleus, uneven, index), 0); /* it has 0.644 by itself */
+    }
+    sh_sampler_close(&sampler);
+}
+
 static void edges(void **state) {
     (void)state;
     sh_sampler sampler = {0};
@@ -169,7 +204,7 @@ static void edges(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(philox), cmocka_unit_test(steps), cmocka_unit_test(frequencies),
-        cmocka_unit_test(keyed),  cmocka_unit_test(edges),
+        cmocka_unit_test(keyed),  cmocka_unit_test(edges), cmocka_unit_test(boundaries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

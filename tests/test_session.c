@@ -2,7 +2,7 @@
  * the session unharmed; page accounting; the default context; cancelling. */
 #include "support.h"
 
-#include "base/memory.h"
+#include "engine/engine.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -80,9 +80,6 @@ static void session_options(void **state) {
     sh_session_options_default(&o);
     o.context = (1 << 20) + 1;
     assert_fails(SH_ERR_ARGUMENT, sh_session_open(r.engine, &o, &session), "1048577", "1048576");
-    o.context = 0;
-    o.positions = UINT64_MAX;
-    assert_fails(SH_ERR_ARGUMENT, sh_session_open(r.engine, &o, &session), "too large");
     sh_session_close(NULL);
     sh_session_describe(NULL, NULL);
     sh_session_get_stats(NULL, NULL);
@@ -90,24 +87,69 @@ static void session_options(void **state) {
     rig_close(&r);
 }
 
-/* The file's context, as far as half of the free memory holds it; an explicit one that cannot fit is refused with the
+/* `ref` on a machine with as much free memory as a test wants. */
+static uint64_t pretended;
+
+static uint64_t pretended_memory(sh_device *device) {
+    (void)device;
+    return pretended;
+}
+
+/* The file's context, as far as half of the free memory holds it; what could never be committed is refused with the
  * numbers. */
-static void default_context(void **state) {
+static void memory(void **state) {
     (void)state;
+    sh_backend small = *sh_backend_find("ref");
+    small.free_memory = pretended_memory;
+    sh_engine_options options;
+    sh_engine_options_default(&options);
+    options.path = SHOHIN_SOURCE_DIR "/tests/oracle/odd-q1_0.gguf";
     sh_engine *engine = NULL;
-    assert_ok(rig_engine(&(rig_options){.model = model}, &engine));
-    sh_session *session = NULL;
-    assert_ok(sh_session_open(engine, NULL, &session));
+    assert_ok(sh_engine_open_on(&small, &options, &engine));
     sh_engine_info about;
-    sh_session_info info;
     sh_engine_describe(engine, &about);
+    const uint64_t page = 64 * 3 * 2 * 2 * 128 * 4; /* positions, layers, K and V, heads, dimensions, float32 */
+    assert_int_equal(about.kv_page_bytes, page);
+    assert_int_equal(about.context, 65536);
+    const struct {
+        uint64_t free;
+        uint32_t context, cut_from;
+    } cases[] = {
+        {3000 * page, 65536, 0}, {2048 * page, 65536, 0}, {2046 * page, 1023 * 64, 65536}, {2 * page, 64, 65536}};
+    sh_session *session = NULL;
+    for (size_t i = 0; i < 4; i++) {
+        pretended = cases[i].free;
+        sh_session_info info;
+        assert_ok(sh_session_open(engine, NULL, &session));
+        sh_session_describe(session, &info);
+        assert_int_equal(info.context, cases[i].context);
+        assert_int_equal(info.cut_from, cases[i].cut_from);
+        assert_int_equal(info.free_memory, cases[i].free);
+        assert_int_equal(info.kv_bytes, (cases[i].context / 64 + 15) * page); /* 16 sequences */
+        sh_session_close(session);
+    }
+    pretended = 2 * page - 1;
+    assert_fails(SH_ERR_MEMORY, sh_session_open(engine, NULL, &session), "64 positions", "half");
+    assert_null(session);
+    pretended = 100 * page;
+    sh_session_options o;
+    sh_session_options_default(&o);
+    o.context = 6400; /* all of it, as asked for */
+    assert_ok(sh_session_open(engine, &o, &session));
+    sh_session_close(session);
+    o.context = 6401;
+    assert_fails(SH_ERR_MEMORY, sh_session_open(engine, &o, &session), "6401 positions", "6400 positions", "-c");
+    o.context = 100;
+    o.positions = 6401;
+    assert_fails(SH_ERR_MEMORY, sh_session_open(engine, &o, &session), "6401 positions", "6400 positions");
+    o.positions = UINT64_MAX;
+    assert_fails(SH_ERR_MEMORY, sh_session_open(engine, &o, &session), "18446744073709551615 positions");
+    sh_engine_close(engine);
+
+    assert_ok(rig_engine(&(rig_options){.model = model}, &engine)); /* and the machine's own */
+    sh_session_info info;
+    assert_ok(sh_session_open(engine, NULL, &session));
     sh_session_describe(session, &info);
-    assert_int_equal(about.kv_page_bytes,
-                     64 * 3 * 2 * 2 * 128 * 4); /* positions, layers, K and V, heads, dimensions, float32 */
-    uint64_t pages = info.free_memory / 2 / about.kv_page_bytes;
-    uint32_t expected = pages * 64 < about.context ? (uint32_t)(pages * 64) : about.context;
-    assert_int_equal(info.context, expected);
-    assert_int_equal(info.cut_from, expected < about.context ? about.context : 0);
     assert_true(info.free_memory > 0 && info.free_memory != UINT64_MAX);
     sh_session_close(session);
     sh_engine_close(engine);
@@ -351,7 +393,7 @@ static void cancelling(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(engine_options),   cmocka_unit_test(session_options),       cmocka_unit_test(default_context),
+        cmocka_unit_test(engine_options),   cmocka_unit_test(session_options),       cmocka_unit_test(memory),
         cmocka_unit_test(rows_are_checked), cmocka_unit_test(sequences_are_checked), cmocka_unit_test(full_pool),
         cmocka_unit_test(pages_are_shared), cmocka_unit_test(random_walk),           cmocka_unit_test(cancelling),
     };

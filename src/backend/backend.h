@@ -28,8 +28,14 @@ typedef struct sh_plan sh_plan;       /* a compiled op list */
 typedef struct sh_scratch sh_scratch; /* working buffers of one session */
 
 typedef struct sh_device_options {
-    uint32_t threads; /* 0: the backend's choice */
+    uint32_t threads;     /* 0: the backend's choice */
+    const char *argument; /* what stands behind a colon in --device: "1" of "cuda:1"; NULL if nothing does */
 } sh_device_options;
+
+typedef struct sh_kv_options {
+    const sh_net *net;
+    uint32_t pages;
+} sh_kv_options;
 
 /* What working buffers must be large enough for. */
 typedef struct sh_shape {
@@ -52,9 +58,10 @@ typedef struct sh_pass_input {
     const atomic_bool *cancel;   /* when it turns true the pass may end early with SH_ERR_CANCELLED */
 } sh_pass_input;
 
+/* Filled by `wait`. What the pointers lead to belongs to scratch, and stays until its next submission. */
 typedef struct sh_pass_output {
-    float *logits;   /* [head rows that want logits][vocabulary], in order; filled by `wait` */
-    int32_t *argmax; /* [head rows that want it], in order; -1 if every logit is NaN; filled by `wait` */
+    const float **logits;                          /* [n_head] each [vocabulary]; NULL where not wanted */
+    int32_t *argmax;                               /* [n_head] -1 where not wanted or every logit is NaN */
     uint64_t bytes_up, bytes_up_pages, bytes_down; /* what crossed to the device and back */
 } sh_pass_output;
 
@@ -69,19 +76,26 @@ typedef struct sh_submission {
 struct sh_backend {
     const char *name; /* as --device has it */
 
+    /* Whether this machine has such a device: "auto" takes the first that is there. */
+    bool (*available)(void);
+
     /* Several threads may call on one device; calls on one kv, plan or scratch come from one at a time. */
     sh_status (*open)(const sh_device_options *options, sh_device **out);
     void (*close)(sh_device *device);
 
-    /* Packs a weight (weight->packed), or leaves it to be read in the file map. The matrix of SH_OP_EMBED and of the
-     * head may be one. */
-    sh_status (*weight_open)(sh_device *device, sh_weight *weight);
+    /* Bytes that weights and pages may still take. */
+    uint64_t (*free_memory)(sh_device *device);
+
+    /* Packs a weight (weight->packed), or leaves it to be read in the file map. `uses` says what for: sh_oplist_uses. */
+    sh_status (*weight_open)(sh_device *device, sh_weight *weight, uint32_t uses);
     void (*weight_close)(sh_device *device, sh_weight *weight);
 
-    /* Storage for `pages` pages of all layers. A page reads as zeros until stored to, and again after kv_release.
-     * Memory is committed as pages are first stored to. */
-    size_t (*kv_page_bytes)(const sh_device *device, const sh_net *net);
-    sh_status (*kv_open)(sh_device *device, const sh_net *net, uint32_t pages, sh_kv **out);
+    /* Storage for pages of all layers. A page reads as zeros until stored to, and again after kv_release. Memory is
+     * committed as pages are first stored to. Behind the position of a row its page may hold anything, NaN too: what a
+     * rolled-back, forked or failed pass left there, or a later row of the same pass. It must not reach the row, not
+     * even as 0 * NaN. */
+    size_t (*kv_page_bytes)(const sh_device *device, const sh_kv_options *options);
+    sh_status (*kv_open)(sh_device *device, const sh_kv_options *options, sh_kv **out);
     void (*kv_close)(sh_device *device, sh_kv *kv);
     /* The first `positions` positions of a page to another. */
     sh_status (*kv_copy)(sh_device *device, sh_kv *kv, uint32_t to, uint32_t from, uint32_t positions);
@@ -91,18 +105,21 @@ struct sh_backend {
     sh_status (*plan_open)(sh_device *device, const sh_oplist *list, bool merge, sh_plan **out);
     void (*plan_close)(sh_device *device, sh_plan *plan);
 
-    sh_status (*scratch_open)(sh_device *device, const sh_oplist *list, const sh_shape *shape, sh_scratch **out);
+    /* What a backend compiles for a shape of pass is of (plan, scratch, kv), and goes with the first of them that goes. */
+    sh_status (*scratch_open)(sh_device *device, const sh_plan *plan, const sh_shape *shape, sh_scratch **out);
     void (*scratch_close)(sh_device *device, sh_scratch *scratch);
 
-    /* Hands over the whole pass; then waits for it and fetches the results. A failure of either leaves device and pages
-     * usable: what the pass stored lies at positions that no sequence has. */
+    /* Hands over the whole pass; then waits for it and fetches the results. When either fails, nothing of the pass
+     * still runs, and device and pages are usable: what the pass stored lies at positions that no sequence has. */
     sh_status (*submit)(sh_device *device, sh_submission *submission);
     sh_status (*wait)(sh_device *device, sh_submission *submission);
 };
 
 /* The backends of this build, the preferred first; NULL past the last. */
 const sh_backend *sh_backend_get(size_t index);
-/* NULL if there is none of that name. */
+/* The first that this machine has; `ref` is always there. */
+const sh_backend *sh_backend_first(void);
+/* By the name in front of a colon: "cuda:1" is "cuda". NULL if there is none of that name. */
 const sh_backend *sh_backend_find(const char *name);
 
 extern const sh_backend sh_backend_ref;

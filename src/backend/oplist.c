@@ -155,31 +155,89 @@ sh_status sh_oplist_add(sh_oplist *list, sh_op op) {
     return SH_OK;
 }
 
-void sh_oplist_begin_tail(sh_oplist *list, sh_buf logits) {
+sh_status sh_oplist_begin_tail(sh_oplist *list, sh_buf logits) {
+    if (logits >= list->n_buffers)
+        return sh_fail(SH_ERR_ARGUMENT, "the tail's logits are buffer %u of %u", logits, list->n_buffers);
+    const sh_buffer *buffer = &list->buffers[logits];
+    if (buffer->type != SH_BUF_F32 || buffer->rows != SH_ROWS_HEAD || buffer->width != list->net.vocabulary)
+        return sh_fail(SH_ERR_ARGUMENT, "the tail's logits '%s' have %u values a row, expected a vocabulary of %u",
+                       buffer->name, buffer->width, list->net.vocabulary);
     list->tail = list->n_ops;
     list->logits = logits;
     list->marked = true;
+    return SH_OK;
+}
+
+uint32_t sh_oplist_uses(const sh_oplist *list, const sh_weight *weight) {
+    uint32_t uses = 0;
+    for (uint32_t i = 0; i < list->n_ops; i++)
+        if (list->ops[i].weight == weight) uses |= 1u << list->ops[i].kind;
+    return uses;
 }
 
 /* ---- merging --------------------------------------------------------------------------------------------- */
 
-enum { LONGEST_MERGE = 5 };
+enum { LONGEST_MERGE = 5, MOST_LINKS = 4 };
 
-/* The rule table. Longer patterns come before their beginnings. */
+typedef enum operand_place { IN0, IN1, EITHER } operand_place;
+
+/* Op `reader` of a group takes, in this place, what op `writer` of the group puts out. */
+typedef struct link {
+    uint8_t reader, writer;
+    operand_place place;
+} link;
+
+/* The rule table. A group of neighbours becomes one step if it has these kinds, is linked in this way, and what the
+ * merged kernel keeps to itself is read by nobody else. */
 static const struct rule {
     sh_merge merge;
     const char *name;
-    uint32_t n;
+    uint32_t n, n_links;
     sh_op_kind ops[LONGEST_MERGE];
+    link links[MOST_LINKS];
+    bool twins; /* the first two read the same input */
 } rules[] = {
-    {SH_MERGE_QK_STORE,
-     "QK-norm + RoPE + store",
-     5,
-     {SH_OP_HEAD_NORM, SH_OP_HEAD_NORM, SH_OP_ROPE, SH_OP_ROPE, SH_OP_STORE}},
-    {SH_MERGE_GATED, "gate + up + SwiGLU", 4, {SH_OP_PRODUCT, SH_OP_PRODUCT, SH_OP_SWIGLU, SH_OP_ACT}},
-    {SH_MERGE_NORM_ACT, "norm + act", 2, {SH_OP_NORM, SH_OP_ACT}},
-    {SH_MERGE_ATTENTION_ACT, "attention + act", 2, {SH_OP_ATTENTION, SH_OP_ACT}},
-    {SH_MERGE_PRODUCT_ADD, "product + add", 2, {SH_OP_PRODUCT, SH_OP_ADD}},
+    {
+        .merge = SH_MERGE_QK_STORE,
+        .name = "QK-norm + RoPE + store",
+        .n = 5,
+        .ops = {SH_OP_HEAD_NORM, SH_OP_HEAD_NORM, SH_OP_ROPE, SH_OP_ROPE, SH_OP_STORE},
+        .n_links = 3,
+        .links = {{2, 0, IN0}, {3, 1, IN0}, {4, 3, IN0}}, /* q, k, and the keys to the store */
+    },
+    {
+        .merge = SH_MERGE_GATED,
+        .name = "gate + up + SwiGLU",
+        .n = 4,
+        .ops = {SH_OP_PRODUCT, SH_OP_PRODUCT, SH_OP_SWIGLU, SH_OP_ACT},
+        .n_links = 3,
+        .links = {{2, 0, IN0}, {2, 1, IN1}, {3, 2, IN0}},
+        .twins = true,
+    },
+    {
+        .merge = SH_MERGE_NORM_ACT,
+        .name = "norm + act",
+        .n = 2,
+        .ops = {SH_OP_NORM, SH_OP_ACT},
+        .n_links = 1,
+        .links = {{1, 0, IN0}},
+    },
+    {
+        .merge = SH_MERGE_ATTENTION_ACT,
+        .name = "attention + act",
+        .n = 2,
+        .ops = {SH_OP_ATTENTION, SH_OP_ACT},
+        .n_links = 1,
+        .links = {{1, 0, IN0}},
+    },
+    {
+        .merge = SH_MERGE_PRODUCT_ADD,
+        .name = "product + add",
+        .n = 2,
+        .ops = {SH_OP_PRODUCT, SH_OP_ADD},
+        .n_links = 1,
+        .links = {{1, 0, EITHER}},
+    },
 };
 
 const char *sh_merge_name(sh_merge merge) {
@@ -188,47 +246,39 @@ const char *sh_merge_name(sh_merge merge) {
     return "plain";
 }
 
-static bool reads(const sh_op *op, sh_buf buffer) {
-    return op->in0 == buffer || op->in1 == buffer;
-}
-
 /* True if no op from `from` on reads what is in `buffer` now. */
 static bool is_dead(const sh_oplist *list, sh_buf buffer, uint32_t from) {
     if (buffer == list->logits) return false;
     for (uint32_t i = from; i < list->n_ops; i++) {
-        if (reads(&list->ops[i], buffer)) return false;
-        if (list->ops[i].out == buffer) return true;
+        const sh_op *op = &list->ops[i];
+        if (op->in0 == buffer || op->in1 == buffer) return false;
+        if (op->out == buffer) return true;
     }
     return true;
 }
 
-/* May these ops become one step? Each but the first must belong to the ones before it: it reads what one of them made,
- * is its twin on the same input, or works in place (the two halves of QK-norm and RoPE meet only in the store). And
- * what a merged kernel keeps in registers must be needed by nobody else: outputs of ops that work in place, and the
- * last op's, are written as ever. */
-static bool is_closed(const sh_oplist *list, uint32_t first, uint32_t n) {
-    for (uint32_t i = first; i < first + n; i++) {
-        const sh_op *op = &list->ops[i];
-        bool in_place = op->in0 == op->out, belongs = i == first || in_place;
-        for (uint32_t j = first; j < i; j++)
-            belongs = belongs || reads(op, list->ops[j].out) ||
-                      (op->kind == list->ops[j].kind && op->in0 == list->ops[j].in0);
-        if (!belongs) return false;
-        bool written = in_place || i + 1 == first + n;
-        if (!written && !is_dead(list, op->out, first + n)) return false;
+static bool matches(const sh_oplist *list, const struct rule *rule, uint32_t first) {
+    const sh_op *ops = &list->ops[first];
+    for (uint32_t i = 0; i < rule->n; i++)
+        if (ops[i].kind != rule->ops[i]) return false;
+    if (rule->twins && ops[0].in0 != ops[1].in0) return false;
+    for (uint32_t i = 0; i < rule->n_links; i++) {
+        const sh_op *reader = &ops[rule->links[i].reader];
+        sh_buf made = ops[rule->links[i].writer].out;
+        operand_place place = rule->links[i].place;
+        if (!(place != IN1 && reader->in0 == made) && !(place != IN0 && reader->in1 == made)) return false;
     }
+    /* Outputs of ops that work in place, and the last op's, are written as ever; the others stay in registers. */
+    for (uint32_t i = 0; i + 1 < rule->n; i++)
+        if (ops[i].in0 != ops[i].out && !is_dead(list, ops[i].out, first + rule->n)) return false;
     return true;
 }
 
 static const struct rule *find_rule(const sh_oplist *list, uint32_t merges, uint32_t first) {
     uint32_t end = first < list->tail ? list->tail : list->n_ops; /* no step straddles the tail */
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        const struct rule *rule = &rules[i];
-        if (!(merges >> rule->merge & 1) || first + rule->n > end) continue;
-        bool same = true;
-        for (uint32_t j = 0; j < rule->n; j++) same = same && list->ops[first + j].kind == rule->ops[j];
-        if (same && is_closed(list, first, rule->n)) return rule;
-    }
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (merges >> rules[i].merge & 1 && first + rules[i].n <= end && matches(list, &rules[i], first))
+            return &rules[i];
     return NULL;
 }
 

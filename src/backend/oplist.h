@@ -77,7 +77,9 @@ sh_status sh_oplist_buffer(sh_oplist *list, sh_buffer buffer, sh_buf *out);
 /* Checks the op's operands against each other; an error names the op, its layer, the weight and both numbers. */
 sh_status sh_oplist_add(sh_oplist *list, sh_op op);
 /* Ops added from here on run only in passes with head rows; `logits` holds their result. */
-void sh_oplist_begin_tail(sh_oplist *list, sh_buf logits);
+sh_status sh_oplist_begin_tail(sh_oplist *list, sh_buf logits);
+/* What the list does with a weight: bit 1 << kind for each kind of op. A tied embedding has two. */
+uint32_t sh_oplist_uses(const sh_oplist *list, const sh_weight *weight);
 
 const char *sh_op_name(sh_op_kind kind);
 

@@ -1,6 +1,8 @@
 /* memory.c: allocation and address space. See memory.h. */
 #include "base/memory.h"
 
+#include "base/cgroup.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,8 +65,8 @@ void sh_reserve_reset(void *memory, size_t bytes) {
     memset(memory, 0, bytes);
 }
 
-/* The number after `key` in a file of lines, scaled; UINT64_MAX if it is not there. */
-static uint64_t read_number(const char *path, const char *key, uint64_t scale) {
+/* The number behind `key` in a file of lines; UINT64_MAX if it is not there ("max" is no number). */
+static uint64_t read_number(const char *path, const char *key) {
     FILE *file = fopen(path, "re");
     if (!file) return UINT64_MAX;
     char line[256];
@@ -72,20 +74,33 @@ static uint64_t read_number(const char *path, const char *key, uint64_t scale) {
     size_t n = strlen(key);
     while (found == UINT64_MAX && fgets(line, sizeof line, file)) {
         unsigned long long value;
-        if (strncmp(line, key, n) == 0 && sscanf(line + n, "%llu", &value) == 1) found = (uint64_t)value * scale;
+        if (strncmp(line, key, n) == 0 && sscanf(line + n, "%llu", &value) == 1) found = (uint64_t)value;
     }
     fclose(file);
     return found;
 }
 
+static uint64_t read_in(const char *folder, const char *name, const char *key) {
+    char path[640];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return read_number(path, key);
+}
+
+/* What a group leaves, if that is less than *least. Cached files count as used there, but make way when memory is asked
+ * for. */
+static void limit_by_group(const char *folder, void *least) {
+    uint64_t most = read_in(folder, "memory.max", ""), used = read_in(folder, "memory.current", "");
+    uint64_t cached = read_in(folder, "memory.stat", "inactive_file "), *available = least;
+    if (most == UINT64_MAX || used == UINT64_MAX) return;
+    if (cached != UINT64_MAX) used -= cached < used ? cached : used;
+    uint64_t left = most > used ? most - used : 0;
+    if (left < *available) *available = left;
+}
+
 uint64_t sh_free_memory(void) {
-    uint64_t available = read_number("/proc/meminfo", "MemAvailable:", 1024);
-    uint64_t limit = read_number("/sys/fs/cgroup/memory.max", "", 1); /* control groups v2; "max" reads as none */
-    uint64_t used = read_number("/sys/fs/cgroup/memory.current", "", 1);
-    if (limit != UINT64_MAX && used != UINT64_MAX) {
-        uint64_t left = limit > used ? limit - used : 0;
-        if (left < available) available = left;
-    }
+    uint64_t available = read_number("/proc/meminfo", "MemAvailable:");
+    if (available != UINT64_MAX) available *= 1024;
+    sh_cgroup_each(limit_by_group, &available);
     if (available == UINT64_MAX) {
         long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
         if (pages > 0 && size > 0) available = (uint64_t)pages * (uint64_t)size;

@@ -159,7 +159,8 @@ static bool take_event(run *r, const sh_event *event) {
     case SH_EVENT_END:
         r->reason = event->reason;
         if (event->reason == SH_END_TOKEN) r->end_token = event->token;
-        return true;
+        if (event->reason == SH_END_FAILED) cli_fail_library();
+        return event->reason != SH_END_FAILED;
     }
     return true;
 }
@@ -231,6 +232,7 @@ static const char *reason_name(const run *r) {
     case SH_END_TOKEN: return "end";
     case SH_END_LIMIT: return "limit";
     case SH_END_CONTEXT: return "context";
+    case SH_END_FAILED: return "failed";
     case SH_END_NONE: break;
     }
     return "none";

@@ -34,11 +34,6 @@ static sh_status open_model(sh_engine *engine, const sh_engine_options *options)
 }
 
 static sh_status open_device(sh_engine *engine, const sh_engine_options *options) {
-    sh_device_options device_options = {.threads = options->threads};
-    sh_status status = engine->backend->open(&device_options, &engine->device);
-    for (sh_weight *w; status == SH_OK && (w = sh_params_weight(&engine->params, engine->weights_open));)
-        if ((status = engine->backend->weight_open(engine->device, w)) == SH_OK) engine->weights_open++;
-    if (status != SH_OK) return status;
     const sh_config *c = &engine->config;
     sh_net net = {
         .n_layers = c->n_layers,
@@ -50,8 +45,17 @@ static sh_status open_device(sh_engine *engine, const sh_engine_options *options
         .vocabulary = c->vocabulary,
         .norm_epsilon = c->norm_epsilon,
     };
-    sh_oplist_init(&engine->list, &net);
-    return sh_forward_record(&engine->params, &engine->list);
+    sh_oplist *list = &engine->list;
+    sh_oplist_init(list, &net);
+    sh_status status = sh_forward_record(&engine->params, list);
+    const char *colon = options->device ? strchr(options->device, ':') : NULL;
+    sh_device_options device = {.threads = options->threads, .argument = colon ? colon + 1 : NULL};
+    if (status == SH_OK) status = engine->backend->open(&device, &engine->device);
+    for (sh_weight *w; status == SH_OK && (w = sh_params_weight(&engine->params, engine->weights_open));) {
+        status = engine->backend->weight_open(engine->device, w, sh_oplist_uses(list, w));
+        if (status == SH_OK) engine->weights_open++;
+    }
+    return status;
 }
 
 sh_status sh_engine_open_on(const sh_backend *backend, const sh_engine_options *options, sh_engine **out) {
@@ -74,7 +78,7 @@ sh_status sh_engine_open(const sh_engine_options *options, sh_engine **out) {
     if (!options || !options->path) return sh_fail(SH_ERR_ARGUMENT, "sh_engine_open: no model file was named");
     if (options->threads > 1024) return sh_fail(SH_ERR_ARGUMENT, "%u threads are more than 1024", options->threads);
     const char *device = options->device ? options->device : "auto";
-    const sh_backend *backend = strcmp(device, "auto") == 0 ? sh_backend_get(0) : sh_backend_find(device);
+    const sh_backend *backend = strcmp(device, "auto") == 0 ? sh_backend_first() : sh_backend_find(device);
     if (!backend) {
         char names[128] = "auto";
         for (size_t i = 0; sh_backend_get(i); i++) {
@@ -127,7 +131,7 @@ void sh_engine_describe(const sh_engine *engine, sh_engine_info *info) {
         .rope_attention_factor = c->rope.attention_factor,
         .parameters = engine->params.parameters,
         .weight_bytes = engine->params.bytes,
-        .kv_page_bytes = engine->backend->kv_page_bytes(engine->device, &engine->list.net),
+        .kv_page_bytes = engine->backend->kv_page_bytes(engine->device, &(sh_kv_options){.net = &engine->list.net}),
         .sampling = c->sampling,
     };
 }

@@ -89,7 +89,7 @@ sh_status sh_forward_record(const sh_params *params, sh_oplist *list) {
     sh_buf last_normed = buffer(r, "last normed", SH_BUF_F32, SH_ROWS_HEAD, net->hidden);
     sh_buf last_act = buffer(r, "last act", SH_BUF_ACT, SH_ROWS_HEAD, net->hidden);
     sh_buf logits = buffer(r, "logits", SH_BUF_F32, SH_ROWS_HEAD, net->vocabulary);
-    if (r->status == SH_OK) sh_oplist_begin_tail(list, logits);
+    if (r->status == SH_OK) r->status = sh_oplist_begin_tail(list, logits);
     record(r, SH_OP_SELECT, NULL, x, SH_BUF_NONE, last);
     norm(r, &params->output_norm, last, last_normed);
     act(r, last_normed, last_act);

@@ -85,26 +85,47 @@ void sh_gen_close(sh_gen *gen) {
 typedef struct step {
     sh_session *session;
     size_t n_rows;
+    uint32_t pages; /* of the KV pool that no row of this step has taken */
     sh_event *events;
     size_t n_events;
 } step;
 
-/* Deals rows to a generator: what is left of its prompt, or its latest token. */
-static void deal(step *s, sh_gen *gen) {
-    size_t room = s->session->info.rows - s->n_rows, left = gen->options.n_prompt - gen->fed;
-    size_t n = left == 0 ? 1 : left < room ? left : room;
+/* Deals at most `most` rows to a generator: what is left of its prompt, or its latest token; as many as pages hold. */
+static void deal(step *s, sh_gen *gen, size_t most) {
+    sh_session *session = s->session;
+    size_t room = session->info.rows - s->n_rows, left = gen->options.n_prompt - gen->fed;
+    if (gen->ended || gen->n_rows || room == 0) return;
+    if (most > room) most = room;
+    const sh_sequence *sequence = sh_cache_find(&session->cache, gen->seq);
+    size_t n = left == 0 ? 1 : left < most ? left : most;
+    while (n && sh_cache_needs(&session->cache, sequence, (uint32_t)n) > s->pages) n--;
+    if (n == 0) return;
+    s->pages -= sh_cache_needs(&session->cache, sequence, (uint32_t)n);
     uint32_t want = gen->options.sampling.temperature == 0 ? SH_WANT_ARGMAX : SH_WANT_LOGITS;
     if (gen->options.max_tokens == 0) want = SH_WANT_NOTHING;
-    uint32_t length = (uint32_t)(gen->fed + (gen->drawn ? gen->drawn - 1 : 0));
     gen->first_row = s->n_rows;
     gen->n_rows = n;
     for (size_t i = 0; i < n; i++) {
-        s->session->step_rows[s->n_rows++] = (sh_row){
+        bool last = left == 0 || (n == left && i + 1 == n); /* what is drawn next comes from this row */
+        session->step_rows[s->n_rows++] = (sh_row){
             .token = left ? gen->prompt[gen->fed + i] : gen->token,
-            .position = length + (uint32_t)i,
+            .position = sequence->length + (uint32_t)i,
             .seq = gen->seq,
-            .want = (left ? n == left && i + 1 == n : true) ? want : SH_WANT_NOTHING,
+            .want = last ? want : SH_WANT_NOTHING,
         };
+    }
+}
+
+/* Who waited comes first, with half of the rows at most; then those that write, as a long prompt must not hold them up;
+ * then prompts. */
+static void deal_all(step *s) {
+    sh_gen *first = s->session->generators, *gen = first;
+    if (gen->waiting) deal(s, gen, (s->session->info.rows + 1) / 2);
+    for (int prompts = 0; prompts < 2; prompts++) {
+        do {
+            bool has_prompt = gen->fed < gen->options.n_prompt;
+            if (has_prompt == prompts) deal(s, gen, SIZE_MAX);
+        } while ((gen = gen->next) != first);
     }
 }
 
@@ -130,16 +151,16 @@ static bool ends_text(const sh_session *session, int32_t token) {
 }
 
 /* Takes a generator's results out of the pass. */
-static sh_status take(step *s, sh_gen *gen) {
+static void take(step *s, sh_gen *gen) {
     sh_session *session = s->session;
     const sh_gen_options *options = &gen->options;
     if (gen->fed < options->n_prompt) {
         gen->fed += gen->n_rows;
         emit(s, gen, (sh_event){.kind = SH_EVENT_PROMPT});
-        if (gen->fed < options->n_prompt) return SH_OK;
+        if (gen->fed < options->n_prompt) return;
         if (options->max_tokens == 0) {
             end(s, gen, SH_END_LIMIT, -1);
-            return SH_OK;
+            return;
         }
     }
     const sh_result *result = &session->step_results[gen->first_row + gen->n_rows - 1];
@@ -147,16 +168,16 @@ static sh_status take(step *s, sh_gen *gen) {
     if (options->sampling.temperature > 0)
         token = sh_sampler_draw(&session->sampler, &options->sampling, result->logits, options->n_prompt + gen->drawn);
     if (token < 0) {
-        gen->ended = true;
-        return sh_fail(SH_ERR_FORMAT,
-                       "no token can be drawn at position %llu: every logit is NaN; the model file is damaged",
-                       (unsigned long long)(options->n_prompt + gen->drawn));
+        sh_fail(SH_ERR_FORMAT, "no token can be drawn at position %llu: every logit is NaN; the model file is damaged",
+                (unsigned long long)(options->n_prompt + gen->drawn));
+        end(s, gen, SH_END_FAILED, -1);
+        return;
     }
     gen->token = token;
     gen->drawn++;
     if (!options->ignore_ends && ends_text(session, token)) {
         end(s, gen, SH_END_TOKEN, token);
-        return SH_OK;
+        return;
     }
     emit(s, gen, (sh_event){.kind = SH_EVENT_TOKEN, .token = token});
     if (options->max_tokens >= 0 && gen->drawn >= (uint64_t)options->max_tokens) {
@@ -164,47 +185,39 @@ static sh_status take(step *s, sh_gen *gen) {
     } else if (options->n_prompt + gen->drawn - 1 >= session->info.context) { /* no position is left to feed it at */
         end(s, gen, SH_END_CONTEXT, -1);
     }
-    return SH_OK;
 }
 
 sh_status sh_step(sh_session *session, sh_event *events, size_t capacity, size_t *n) {
     if (!session || !n || (!events && capacity))
         return sh_fail(SH_ERR_ARGUMENT, "sh_step: no session, or no place for events");
     *n = 0;
-    step s = {.session = session, .events = events};
     size_t live = 0;
-    sh_gen *gen = session->generators;
+    sh_gen *gen = session->generators, *first = gen;
     if (gen) do {
             gen->n_rows = 0;
             live += !gen->ended;
-        } while ((gen = gen->next) != session->generators);
+        } while ((gen = gen->next) != first);
     if (live == 0) return SH_OK;
     if (capacity < live * EVENTS_A_GENERATOR)
         return sh_fail(SH_ERR_ARGUMENT, "sh_step: room for %zu events, but %zu generators need %zu", capacity, live,
                        live * EVENTS_A_GENERATOR);
-
-    /* Those that write come first: a long prompt must not hold up the others. */
-    for (int prompts = 0; prompts < 2; prompts++) {
-        gen = session->generators;
-        do {
-            bool has_prompt = gen->fed < gen->options.n_prompt;
-            if (!gen->ended && has_prompt == prompts && s.n_rows < session->info.rows) deal(&s, gen);
-        } while ((gen = gen->next) != session->generators);
-    }
+    step s = {.session = session, .pages = session->cache.n_free, .events = events};
+    deal_all(&s);
+    if (s.n_rows == 0)
+        return sh_fail(SH_ERR_MEMORY,
+                       "the KV pool is full: none of %zu generators can go on with its %u pages in use; close one, or "
+                       "open a session for more positions",
+                       live, session->cache.n_pages - session->cache.n_free);
     sh_status status = sh_pass(session, session->step_rows, s.n_rows, session->step_results);
     if (status != SH_OK) return status;
 
-    sh_gen *unserved = NULL; /* begins next time, so that all get their turn where rows are few */
-    gen = session->generators;
+    sh_gen *left_out = NULL; /* the first begins next time */
     do {
-        if (gen->n_rows) {
-            sh_status taken = take(&s, gen);
-            if (status == SH_OK) status = taken;
-        } else if (!gen->ended && !unserved) {
-            unserved = gen;
-        }
-    } while ((gen = gen->next) != session->generators);
-    if (unserved) session->generators = unserved;
+        gen->waiting = !gen->ended && gen->n_rows == 0;
+        if (gen->waiting && !left_out) left_out = gen;
+        if (gen->n_rows) take(&s, gen);
+    } while ((gen = gen->next) != first);
+    if (left_out) session->generators = left_out;
     *n = s.n_events;
-    return status;
+    return SH_OK;
 }

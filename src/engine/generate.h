@@ -14,6 +14,7 @@ struct sh_gen {
     int32_t token;   /* the latest drawn, to be fed next */
     uint64_t drawn;
     bool ended;
+    bool waiting;             /* got no rows in the last step */
     size_t first_row, n_rows; /* of the step that runs */
 };
 

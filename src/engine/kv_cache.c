@@ -9,10 +9,6 @@
  * successor. */
 enum { PLACE_BITS = 12, MAX_NUMBER = (1 << 20) - 1 };
 
-static uint32_t pages_for(uint32_t positions) {
-    return positions / SH_PAGE_POSITIONS + (positions % SH_PAGE_POSITIONS != 0);
-}
-
 sh_status sh_cache_open(sh_cache *cache, const sh_backend *backend, sh_device *device, const sh_net *net,
                         const sh_cache_options *options) {
     *cache = (sh_cache){
@@ -28,7 +24,7 @@ sh_status sh_cache_open(sh_cache *cache, const sh_backend *backend, sh_device *d
     sh_status status = SH_OK;
     if (!cache->references || !cache->free_pages || !cache->sequences)
         status = sh_fail(SH_ERR_MEMORY, "out of memory for the lists of %u KV pages", options->pages);
-    if (status == SH_OK) status = backend->kv_open(device, net, options->pages, &cache->kv);
+    if (status == SH_OK) status = backend->kv_open(device, &(sh_kv_options){net, options->pages}, &cache->kv);
     if (status != SH_OK) {
         sh_cache_close(cache);
         return status;
@@ -92,14 +88,14 @@ sh_status sh_cache_fork(sh_cache *cache, const sh_sequence *from, uint32_t lengt
     if (status != SH_OK) return status;
     sh_sequence *to = *out;
     to->length = length;
-    to->n_pages = pages_for(length);
+    to->n_pages = (uint32_t)sh_pages_for(length);
     for (uint32_t i = 0; i < to->n_pages; i++) cache->references[to->pages[i] = from->pages[i]]++;
     return SH_OK;
 }
 
 void sh_cache_truncate(sh_cache *cache, sh_sequence *sequence, uint32_t length) {
     sequence->length = length;
-    while (sequence->n_pages > pages_for(length)) drop(cache, sequence->pages[--sequence->n_pages]);
+    while (sequence->n_pages > sh_pages_for(length)) drop(cache, sequence->pages[--sequence->n_pages]);
 }
 
 void sh_cache_free(sh_cache *cache, sh_sequence *sequence) {
@@ -109,23 +105,31 @@ void sh_cache_free(sh_cache *cache, sh_sequence *sequence) {
     cache->n_live--;
 }
 
+/* The last page is partly filled and others hold it too: it is copied before it is written. */
+static bool must_copy(const sh_cache *cache, const sh_sequence *sequence) {
+    return sequence->length % SH_PAGE_POSITIONS && cache->references[sequence->pages[sequence->n_pages - 1]] > 1;
+}
+
+uint32_t sh_cache_needs(const sh_cache *cache, const sh_sequence *sequence, uint32_t n) {
+    if (n == 0) return 0;
+    return (uint32_t)sh_pages_for(sequence->length + n) - sequence->n_pages + must_copy(cache, sequence);
+}
+
 sh_status sh_cache_prepare(sh_cache *cache, sh_sequence *sequence, uint32_t n) {
     sh_status status = SH_OK;
-    uint32_t filled = sequence->length % SH_PAGE_POSITIONS;
-    if (n && filled) {
+    if (n && must_copy(cache, sequence)) {
         uint32_t *last = &sequence->pages[sequence->n_pages - 1], copy = 0;
-        if (cache->references[*last] > 1) {
-            if ((status = take(cache, &copy)) != SH_OK) return status;
-            if ((status = cache->backend->kv_copy(cache->device, cache->kv, copy, *last, filled)) != SH_OK) {
-                drop(cache, copy);
-                return status;
-            }
-            drop(cache, *last);
-            *last = copy;
-            cache->pages_copied++;
+        if ((status = take(cache, &copy)) != SH_OK) return status;
+        status = cache->backend->kv_copy(cache->device, cache->kv, copy, *last, sequence->length % SH_PAGE_POSITIONS);
+        if (status != SH_OK) {
+            drop(cache, copy);
+            return status;
         }
+        drop(cache, *last);
+        *last = copy;
+        cache->pages_copied++;
     }
-    while (sequence->n_pages < pages_for(sequence->length + n)) {
+    while (sequence->n_pages < sh_pages_for(sequence->length + n)) {
         if ((status = take(cache, &sequence->pages[sequence->n_pages])) != SH_OK) {
             sh_cache_truncate(cache, sequence, sequence->length);
             return status;

@@ -36,6 +36,10 @@ typedef struct sh_cache_options {
     uint32_t pages, max_pages, sequences;
 } sh_cache_options;
 
+static inline uint64_t sh_pages_for(uint64_t positions) {
+    return positions / SH_PAGE_POSITIONS + (positions % SH_PAGE_POSITIONS != 0);
+}
+
 sh_status sh_cache_open(sh_cache *cache, const sh_backend *backend, sh_device *device, const sh_net *net,
                         const sh_cache_options *options);
 void sh_cache_close(sh_cache *cache);
@@ -49,6 +53,8 @@ sh_status sh_cache_fork(sh_cache *cache, const sh_sequence *from, uint32_t lengt
 void sh_cache_truncate(sh_cache *cache, sh_sequence *sequence, uint32_t length);
 void sh_cache_free(sh_cache *cache, sh_sequence *sequence);
 
+/* Pages that sh_cache_prepare would take for n more positions. */
+uint32_t sh_cache_needs(const sh_cache *cache, const sh_sequence *sequence, uint32_t n);
 /* Makes positions [length, length + n) writable: pages of its own. On failure the sequence has what it had. */
 sh_status sh_cache_prepare(sh_cache *cache, sh_sequence *sequence, uint32_t n);
 

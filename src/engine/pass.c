@@ -3,7 +3,6 @@
  *
  * Until the results are there the sequences keep their lengths, so a pass that fails leaves nothing behind but
  * positions that no sequence has. */
-#include "base/memory.h"
 #include "engine/session.h"
 
 #include <string.h>
@@ -12,7 +11,7 @@ typedef struct batch {
     sh_session *session;
     const sh_row *rows;
     uint32_t n;
-    uint32_t n_head, n_logits, n_argmax;
+    uint32_t n_head;
     uint32_t n_touched;
 } batch;
 
@@ -52,8 +51,6 @@ static sh_status read_rows(batch *b, const sh_result *results) {
                 return sh_fail(SH_ERR_ARGUMENT, "row %u wants a result, but there is no place for results", i);
             in->head_rows[b->n_head] = i;
             in->head_wants[b->n_head++] = (uint8_t)row->want;
-            b->n_logits += (row->want & SH_WANT_LOGITS) != 0;
-            b->n_argmax += (row->want & SH_WANT_ARGMAX) != 0;
         }
     }
     return SH_OK;
@@ -66,45 +63,23 @@ static uint32_t round_up(uint32_t n, uint32_t most) {
     return rounded < most ? rounded : most;
 }
 
-/* Working buffers and room for results. What is there already stays until its successor is there. */
+/* Working buffers. Those that are there stay until their successors are. */
 static sh_status reserve(batch *b) {
     sh_session *session = b->session;
     sh_engine *engine = session->engine;
     sh_pass_buffers *buffers = &session->buffers;
-    sh_shape *have = &buffers->shape;
-    uint32_t results = b->n_logits > b->n_argmax ? b->n_logits : b->n_argmax;
-    bool grown = false;
-    if (b->n > have->rows || b->n_head > have->head_rows) {
-        sh_shape shape = {.rows = have->rows, .head_rows = have->head_rows, .context = session->info.context};
-        if (b->n > shape.rows) shape.rows = round_up(b->n, session->info.rows);
-        if (b->n_head > shape.head_rows) shape.head_rows = round_up(b->n_head, session->info.rows);
-        sh_scratch *scratch;
-        sh_status status = engine->backend->scratch_open(engine->device, &engine->list, &shape, &scratch);
-        if (status != SH_OK) return status;
-        if (buffers->scratch) engine->backend->scratch_close(engine->device, buffers->scratch);
-        buffers->scratch = scratch;
-        *have = shape;
-        grown = true;
-    }
-    if (results > buffers->results) {
-        uint32_t room = round_up(results, session->info.rows);
-        size_t bytes = (size_t)room * engine->config.vocabulary * sizeof(float);
-        float *logits = sh_alloc_aligned(bytes);
-        int32_t *argmax = sh_alloc(room, sizeof *argmax);
-        if (!logits || !argmax) {
-            sh_free(logits);
-            sh_free(argmax);
-            return sh_fail(SH_ERR_MEMORY, "out of memory: the logits of %u rows need %zu bytes; want fewer in one pass",
-                           room, bytes);
-        }
-        sh_free(buffers->logits);
-        sh_free(buffers->argmax);
-        buffers->logits = logits;
-        buffers->argmax = argmax;
-        buffers->results = room;
-        grown = true;
-    }
-    session->stats.scratch_allocations += grown;
+    sh_shape *have = &buffers->shape, shape = *have;
+    if (b->n <= have->rows && b->n_head <= have->head_rows) return SH_OK;
+    shape.context = session->info.context;
+    if (b->n > shape.rows) shape.rows = round_up(b->n, session->info.rows);
+    if (b->n_head > shape.head_rows) shape.head_rows = round_up(b->n_head, session->info.rows);
+    sh_scratch *scratch;
+    sh_status status = engine->backend->scratch_open(engine->device, session->plan, &shape, &scratch);
+    if (status != SH_OK) return status;
+    if (buffers->scratch) engine->backend->scratch_close(engine->device, buffers->scratch);
+    buffers->scratch = scratch;
+    *have = shape;
+    session->stats.scratch_allocations++;
     return SH_OK;
 }
 
@@ -173,13 +148,9 @@ static sh_status submit(batch *b, uint32_t stride) {
 
 static void hand_out(const batch *b, sh_result *results) {
     const sh_pass_buffers *buffers = &b->session->buffers;
-    size_t vocabulary = b->session->engine->config.vocabulary;
-    uint32_t logits = 0, argmax = 0;
-    for (uint32_t i = 0; results && i < b->n; i++) {
-        results[i] = (sh_result){.logits = NULL, .argmax = -1};
-        if (b->rows[i].want & SH_WANT_LOGITS) results[i].logits = buffers->logits + logits++ * vocabulary;
-        if (b->rows[i].want & SH_WANT_ARGMAX) results[i].argmax = buffers->argmax[argmax++];
-    }
+    for (uint32_t i = 0; results && i < b->n; i++) results[i] = (sh_result){.logits = NULL, .argmax = -1};
+    for (uint32_t h = 0; h < b->n_head; h++)
+        results[buffers->head_rows[h]] = (sh_result){.logits = buffers->logits[h], .argmax = buffers->argmax[h]};
 }
 
 sh_status sh_pass(sh_session *session, const sh_row *rows, size_t n, sh_result *results) {

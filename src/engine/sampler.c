@@ -164,7 +164,12 @@ int32_t sh_sampler_draw(sh_sampler *sampler, const sh_sampling *s, const float *
         total += weight_of(c[i].logit, largest, s->temperature);
     }
     double target = uniform(s, index) * total;
-    for (size_t i = 0; i < kept; i++)
-        if ((sum += weight_of(c[i].logit, largest, s->temperature)) > target) return c[i].id;
-    return c[kept - 1].id; /* rounding: the target is the total */
+    int32_t id = -1; /* of the last that has a weight: where rounding makes the target the total */
+    for (size_t i = 0; i < kept; i++) {
+        double weight = weight_of(c[i].logit, largest, s->temperature);
+        sum += weight;
+        if (weight > 0) id = c[i].id;
+        if (sum > target) break;
+    }
+    return id;
 }

@@ -6,42 +6,49 @@
 
 #include <inttypes.h>
 
-enum { MAX_SEQUENCES = 4096, MAX_ROWS = 65536, MAX_CONTEXT = 1 << 20 };
+enum { MAX_SEQUENCES = 4096, MAX_ROWS = 65536 };
 
 void sh_session_options_default(sh_session_options *options) {
     if (options) *options = (sh_session_options){.sequences = 16, .rows = 512};
 }
 
-/* The context: as asked, or what the file promises as far as half of the free memory holds it. */
-static sh_status choose_context(const sh_engine *engine, const sh_session_options *options, sh_session_info *info) {
+/* What a session is to hold: as asked, or the context that the file promises as far as half of the free memory holds
+ * it. Memory is reserved now and committed page by page, so what could never be committed is refused now. */
+static sh_status choose_size(const sh_engine *engine, const sh_session_options *options, sh_session_info *info,
+                             sh_cache_options *cache) {
     uint32_t promised = engine->config.context;
-    uint64_t page_bytes = engine->backend->kv_page_bytes(engine->device, &engine->list.net);
-    info->free_memory = sh_free_memory();
-    if (options->context) {
-        uint64_t pages = ((uint64_t)options->context + SH_PAGE_POSITIONS - 1) / SH_PAGE_POSITIONS;
-        if (pages > info->free_memory / page_bytes)
-            return sh_fail(SH_ERR_MEMORY,
-                           "a context of %u positions needs %" PRIu64 " MiB for keys and values, but only %" PRIu64
-                           " MiB are free; ask for at most %" PRIu64 " (-c)",
-                           options->context, pages * page_bytes >> 20, info->free_memory >> 20,
-                           info->free_memory / page_bytes * SH_PAGE_POSITIONS);
-        if (options->context > promised)
-            sh_log(SH_LOG_WARN, "a context of %u positions is more than the %u that the model was made for",
-                   options->context, promised);
-        info->context = options->context;
-        return SH_OK;
+    uint64_t page_bytes = engine->backend->kv_page_bytes(engine->device, &(sh_kv_options){.net = &engine->list.net});
+    info->free_memory = engine->backend->free_memory(engine->device);
+    uint64_t affordable = info->free_memory / page_bytes;
+    info->context = options->context ? options->context : promised;
+    if (!options->context && sh_pages_for(promised) > affordable / 2) {
+        info->context = (uint32_t)(affordable / 2) * SH_PAGE_POSITIONS;
+        info->cut_from = promised;
     }
-    uint64_t pages = info->free_memory / 2 / page_bytes;
-    if (pages == 0)
+    if (info->context == 0)
         return sh_fail(SH_ERR_MEMORY,
                        "%d positions need %" PRIu64 " MiB for keys and values, more than half of the %" PRIu64
                        " MiB that are free",
                        SH_PAGE_POSITIONS, page_bytes >> 20, info->free_memory >> 20);
-    info->context = promised;
-    if (pages < ((uint64_t)promised + SH_PAGE_POSITIONS - 1) / SH_PAGE_POSITIONS) {
-        info->context = (uint32_t)pages * SH_PAGE_POSITIONS;
-        info->cut_from = promised;
-    }
+    uint64_t positions = options->positions ? options->positions : info->context;
+    if (sh_pages_for(positions) > affordable)
+        return sh_fail(SH_ERR_MEMORY,
+                       "%" PRIu64 " positions need %" PRIu64 " MiB for keys and values, but only %" PRIu64
+                       " MiB are free: enough for %" PRIu64 " positions; ask for a smaller context (-c)",
+                       positions, (uint64_t)((double)sh_pages_for(positions) * (double)page_bytes / 0x1p20),
+                       info->free_memory >> 20, affordable * SH_PAGE_POSITIONS);
+    if (info->context > promised)
+        sh_log(SH_LOG_WARN, "a context of %u positions is more than the %u that the model was made for", info->context,
+               promised);
+    /* A page more for each further sequence: the partly filled end of a shared prefix becomes its own when written. */
+    uint64_t pages = sh_pages_for(positions) + options->sequences - 1;
+    if (pages > UINT32_MAX) return sh_fail(SH_ERR_ARGUMENT, "a pool of %" PRIu64 " positions is too large", positions);
+    *cache = (sh_cache_options){
+        .pages = (uint32_t)pages,
+        .max_pages = (uint32_t)sh_pages_for(info->context),
+        .sequences = options->sequences,
+    };
+    info->kv_bytes = pages * page_bytes;
     return SH_OK;
 }
 
@@ -54,13 +61,15 @@ static sh_status open_buffers(sh_session *session) {
     b->tables = sh_alloc(rows, sizeof *b->tables);
     b->head_rows = sh_alloc(rows, sizeof *b->head_rows);
     b->head_wants = sh_alloc(rows, sizeof *b->head_wants);
+    b->logits = sh_alloc(rows, sizeof *b->logits);
+    b->argmax = sh_alloc(rows, sizeof *b->argmax);
     b->angles = sh_alloc((size_t)rows * session->engine->config.head_dim, sizeof *b->angles);
     b->page_tables = sh_alloc((size_t)in_a_pass * session->cache.max_pages, sizeof *b->page_tables);
     b->touched = sh_alloc(in_a_pass, sizeof(sh_sequence *));
     session->step_rows = sh_alloc(rows, sizeof *session->step_rows);
     session->step_results = sh_alloc(rows, sizeof *session->step_results);
-    if (!b->tokens || !b->positions || !b->tables || !b->head_rows || !b->head_wants || !b->angles || !b->page_tables ||
-        !b->touched || !session->step_rows || !session->step_results)
+    if (!b->tokens || !b->positions || !b->tables || !b->head_rows || !b->head_wants || !b->logits || !b->argmax ||
+        !b->angles || !b->page_tables || !b->touched || !session->step_rows || !session->step_results)
         return sh_fail(SH_ERR_MEMORY, "out of memory for passes of %u rows; use fewer (-b)", rows);
     return SH_OK;
 }
@@ -75,33 +84,18 @@ sh_status sh_session_open(sh_engine *engine, const sh_session_options *options, 
         return sh_fail(SH_ERR_ARGUMENT, "%u sequences are outside 1 to %d", options->sequences, MAX_SEQUENCES);
     if (options->rows < 1 || options->rows > MAX_ROWS)
         return sh_fail(SH_ERR_ARGUMENT, "%u rows a pass are outside 1 to %d", options->rows, MAX_ROWS);
-    if (options->context > MAX_CONTEXT)
-        return sh_fail(SH_ERR_ARGUMENT, "a context of %u positions is more than %d", options->context, MAX_CONTEXT);
+    if (options->context > SH_MAX_CONTEXT)
+        return sh_fail(SH_ERR_ARGUMENT, "a context of %u positions is more than %d", options->context, SH_MAX_CONTEXT);
 
     sh_session *session = sh_alloc_aligned(sizeof *session);
     if (!session) return sh_fail(SH_ERR_MEMORY, "out of memory for a session");
     *session = (sh_session){.engine = engine, .info = {.rows = options->rows, .sequences = options->sequences}};
     atomic_init(&session->cancel, false);
-    sh_status status = choose_context(engine, options, &session->info);
+    sh_cache_options cache;
+    sh_status status = choose_size(engine, options, &session->info, &cache);
+    if (status == SH_OK)
+        status = sh_cache_open(&session->cache, engine->backend, engine->device, &engine->list.net, &cache);
     if (status != SH_OK) goto fail;
-
-    uint64_t positions = options->positions ? options->positions : session->info.context;
-    /* A page more for each further sequence: the partly filled end of a shared prefix becomes its own when it is
-     * written. */
-    uint64_t pages = (positions + SH_PAGE_POSITIONS - 1) / SH_PAGE_POSITIONS + options->sequences - 1;
-    uint64_t page_bytes = engine->backend->kv_page_bytes(engine->device, &engine->list.net);
-    if (positions > UINT32_MAX || pages > UINT32_MAX / 2 || pages > UINT64_MAX / page_bytes) {
-        status = sh_fail(SH_ERR_ARGUMENT, "a pool of %" PRIu64 " positions is too large", positions);
-        goto fail;
-    }
-    sh_cache_options cache = {
-        .pages = (uint32_t)pages,
-        .max_pages = (session->info.context + SH_PAGE_POSITIONS - 1) / SH_PAGE_POSITIONS,
-        .sequences = options->sequences,
-    };
-    session->info.kv_bytes = pages * page_bytes;
-    if ((status = sh_cache_open(&session->cache, engine->backend, engine->device, &engine->list.net, &cache)) != SH_OK)
-        goto fail;
     if ((status = engine->backend->plan_open(engine->device, &engine->list, !options->unmerged, &session->plan)) !=
         SH_OK)
         goto fail;

@@ -6,8 +6,8 @@
 #include "engine/kv_cache.h"
 #include "engine/sampler.h"
 
-/* The inputs of a pass in the form a backend takes, and its results. Inputs are allocated with the session; working
- * buffers and results grow to the largest pass so far. */
+/* The inputs and results of a pass in the form a backend takes. All are allocated with the session but scratch, which
+ * grows to the largest pass so far. */
 typedef struct sh_pass_buffers {
     int32_t *tokens;       /* [rows] */
     uint32_t *positions;   /* [rows] */
@@ -18,11 +18,11 @@ typedef struct sh_pass_buffers {
     uint32_t *page_tables; /* [sequences in a pass][max_pages] */
     sh_sequence **touched; /* [sequences in a pass] whose table is the index */
 
+    const float **logits; /* [rows] of head rows, in scratch */
+    int32_t *argmax;      /* [rows] of head rows */
+
     sh_shape shape; /* what scratch is large enough for */
     sh_scratch *scratch;
-    uint32_t results; /* rows that logits and argmax have room for */
-    float *logits;    /* [results][vocabulary] */
-    int32_t *argmax;  /* [results] */
 } sh_pass_buffers;
 
 struct sh_session {

@@ -10,7 +10,7 @@
 enum { KEY_CAPACITY = 96 };
 
 /* Limits far above any model of this kind; they keep products of two of them within 64 bits. */
-enum { MAX_LAYERS = 1024, MAX_WIDTH = 1 << 20, MAX_HEADS = 1024, MAX_HEAD_DIM = 1024, MAX_CONTEXT = 1 << 20 };
+enum { MAX_LAYERS = 1024, MAX_WIDTH = 1 << 20, MAX_HEADS = 1024, MAX_HEAD_DIM = 1024 };
 
 static const char *const family = "qwen3";
 
@@ -34,7 +34,7 @@ static sh_status read_float(const sh_gguf *gguf, const char *rest, float low, fl
     key_of(key, rest);
     sh_status status = sh_gguf_get_f32(gguf, key, value);
     if (status != SH_OK) return status;
-    if (!(*value >= low && *value <= high))
+    if (sh_gguf_find(gguf, key) && !(*value >= low && *value <= high))
         return sh_fail(SH_ERR_FORMAT, "key '%s' is %g, expected %g to %g", key, (double)*value, (double)low,
                        (double)high);
     return SH_OK;
@@ -78,12 +78,81 @@ static sh_status check_architecture(const sh_gguf *gguf, sh_view *architecture) 
                    SH_VIEW_ARG(*architecture), family);
 }
 
-static sh_status read_rope(const sh_gguf *gguf, const sh_rope_override *override, sh_config *config) {
+/* The kind of scaling: what the caller asks for, else what the file says. */
+static sh_status choose_scaling(const sh_gguf *gguf, const char *asked, sh_rope_scaling *out) {
+    sh_view type = {"none", 4};
+    char key[KEY_CAPACITY];
+    key_of(key, "rope.scale_linear"); /* before GGUF had scaling types */
+    if (sh_gguf_find(gguf, key)) type = (sh_view){"linear", 6};
+    key_of(key, "rope.scaling.type");
+    sh_status status = sh_gguf_get_string(gguf, key, &type);
+    if (status != SH_OK) return status;
+    if (asked && strcmp(asked, "none") != 0 && strcmp(asked, "yarn") != 0)
+        return sh_fail(SH_ERR_ARGUMENT, "rope scaling '%s' is not known: give 'none' or 'yarn'", asked);
+    if (asked) type = (sh_view){asked, strlen(asked)};
+    if (sh_view_is(type, "none")) {
+        *out = SH_ROPE_NONE;
+    } else if (sh_view_is(type, "linear")) {
+        *out = SH_ROPE_LINEAR;
+    } else if (sh_view_is(type, "yarn")) {
+        *out = SH_ROPE_YARN;
+    } else {
+        return sh_fail(SH_ERR_UNSUPPORTED, "key '%s' is '%.*s'; 'none', 'linear' and 'yarn' are run", key,
+                       SH_VIEW_ARG(type));
+    }
+    return SH_OK;
+}
+
+static sh_status read_factor(const sh_gguf *gguf, float asked, float *factor) {
+    *factor = 0;
+    sh_status status = read_float(gguf, "rope.scale_linear", 1, 1e4f, factor);
+    if (status == SH_OK) status = read_float(gguf, "rope.scaling.factor", 1, 1e4f, factor);
+    if (status != SH_OK) return status;
+    if (asked != 0 && !(asked >= 1 && asked <= 1e4f))
+        return sh_fail(SH_ERR_ARGUMENT, "YaRN factor %g is outside 1 to 10000", (double)asked);
+    if (asked != 0) *factor = asked;
+    if (*factor == 0)
+        return sh_fail(SH_ERR_ARGUMENT, "the file has no key '%s.rope.scaling.factor': give a factor (--yarn-factor)",
+                       family);
+    return SH_OK;
+}
+
+static sh_status read_yarn(const sh_gguf *gguf, uint32_t asked_original, const sh_config *config,
+                           sh_rope_config *rope) {
+    float extrapolation = 1, log_multiplier = 0;
+    char key[KEY_CAPACITY];
+    sh_status status;
+    rope->original_context = config->context;
+    key_of(key, "rope.scaling.original_context_length");
+    if ((status = sh_gguf_get_u32(gguf, key, &rope->original_context)) != SH_OK ||
+        (status = read_float(gguf, "rope.scaling.yarn_ext_factor", -1, 1e3f, &extrapolation)) != SH_OK ||
+        (status = read_float(gguf, "rope.scaling.yarn_log_multiplier", 0, 1e3f, &log_multiplier)) != SH_OK ||
+        (status = read_float(gguf, "rope.scaling.yarn_beta_fast", 1e-3f, 1e6f, &rope->beta_fast)) != SH_OK ||
+        (status = read_float(gguf, "rope.scaling.yarn_beta_slow", 1e-3f, 1e6f, &rope->beta_slow)) != SH_OK)
+        return status;
+    if ((extrapolation != 1 && extrapolation != -1) || log_multiplier != 0)
+        return sh_fail(SH_ERR_UNSUPPORTED,
+                       "the file sets yarn_ext_factor %g and yarn_log_multiplier %g; only 1 and 0 are run",
+                       (double)extrapolation, (double)log_multiplier);
+    if (rope->original_context < 1 || rope->original_context > SH_MAX_CONTEXT)
+        return sh_fail(SH_ERR_FORMAT, "key '%s' is %u, expected 1 to %u", key, rope->original_context,
+                       (unsigned)SH_MAX_CONTEXT);
+    if (asked_original > SH_MAX_CONTEXT)
+        return sh_fail(SH_ERR_ARGUMENT, "YaRN's original context %u is more than %u", asked_original,
+                       (unsigned)SH_MAX_CONTEXT);
+    if (asked_original) rope->original_context = asked_original;
+    if (rope->beta_fast <= rope->beta_slow)
+        return sh_fail(SH_ERR_FORMAT, "YaRN's beta_fast %g is not above its beta_slow %g", (double)rope->beta_fast,
+                       (double)rope->beta_slow);
+    if (rope->factor > 1) rope->attention_factor *= (float)(1 + 0.1 * sh_log_f64((double)rope->factor));
+    return SH_OK;
+}
+
+static sh_status read_rope(const sh_gguf *gguf, const sh_rope_override *asked, sh_config *config) {
     sh_rope_config *rope = &config->rope;
     *rope = (sh_rope_config){.base = 1e6f, .factor = 1, .beta_fast = 32, .beta_slow = 1, .attention_factor = 1};
     sh_status status = read_float(gguf, "rope.freq_base", 1.0f + 1e-3f, 1e12f, &rope->base);
     if (status != SH_OK) return status;
-
     uint32_t dims = config->head_dim;
     if ((status = read_count(gguf, "rope.dimension_count", MAX_HEAD_DIM, &dims)) != SH_OK) return status;
     if (dims != config->head_dim)
@@ -91,74 +160,19 @@ static sh_status read_rope(const sh_gguf *gguf, const sh_rope_override *override
             SH_ERR_UNSUPPORTED,
             "key '%s.rope.dimension_count' is %u, but heads have %u dimensions: a partly rotated head is not run",
             family, dims, config->head_dim);
-
-    char key[KEY_CAPACITY];
-    key_of(key, "rope.scaling.type");
-    sh_view type = {"none", 4};
-    float factor = 1;
-    key_of(key, "rope.scale_linear"); /* before GGUF had scaling types */
-    if (sh_gguf_find(gguf, key)) {
-        if ((status = read_float(gguf, "rope.scale_linear", 1, 1e4f, &factor)) != SH_OK) return status;
-        if (factor > 1) type = (sh_view){"linear", 6};
-    }
-    key_of(key, "rope.scaling.type");
-    if ((status = sh_gguf_get_string(gguf, key, &type)) != SH_OK) return status;
-    if (sh_view_is(type, "yarn")) {
-        rope->scaling = SH_ROPE_YARN;
-    } else if (sh_view_is(type, "linear")) {
-        rope->scaling = SH_ROPE_LINEAR;
-    } else if (!sh_view_is(type, "none")) {
-        return sh_fail(SH_ERR_UNSUPPORTED, "key '%s' is '%.*s'; 'none', 'linear' and 'yarn' are run", key,
-                       SH_VIEW_ARG(type));
-    }
-    if (rope->scaling != SH_ROPE_NONE)
-        if ((status = read_float(gguf, "rope.scaling.factor", 1, 1e4f, &factor)) != SH_OK) return status;
-    uint32_t original = 0;
-    key_of(key, "rope.scaling.original_context_length");
-    if ((status = sh_gguf_get_u32(gguf, key, &original)) != SH_OK) return status;
-    float scale = 1, extrapolation = 1, log_multiplier = 0;
-    if ((status = read_float(gguf, "rope.scaling.attn_factor", 1e-3f, 1e3f, &scale)) != SH_OK ||
-        (status = read_float(gguf, "rope.scaling.yarn_ext_factor", -1, 1e3f, &extrapolation)) != SH_OK ||
-        (status = read_float(gguf, "rope.scaling.yarn_attn_factor", 1e-3f, 1e3f, &scale)) != SH_OK ||
-        (status = read_float(gguf, "rope.scaling.yarn_log_multiplier", 0, 1e3f, &log_multiplier)) != SH_OK ||
-        (status = read_float(gguf, "rope.scaling.yarn_beta_fast", 1e-3f, 1e6f, &rope->beta_fast)) != SH_OK ||
-        (status = read_float(gguf, "rope.scaling.yarn_beta_slow", 1e-3f, 1e6f, &rope->beta_slow)) != SH_OK)
+    /* llama.cpp multiplies by the file's factor whatever the scaling; YaRN's own comes on top. */
+    if ((status = read_float(gguf, "rope.scaling.attn_factor", 1e-3f, 1e3f, &rope->attention_factor)) != SH_OK ||
+        (status = read_float(gguf, "rope.scaling.yarn_attn_factor", 1e-3f, 1e3f, &rope->attention_factor)) != SH_OK ||
+        (status = choose_scaling(gguf, asked->scaling, &rope->scaling)) != SH_OK)
         return status;
-    if (rope->scaling == SH_ROPE_YARN && ((extrapolation != 1 && extrapolation != -1) || log_multiplier != 0))
-        return sh_fail(SH_ERR_UNSUPPORTED,
-                       "the file sets yarn_ext_factor %g and yarn_log_multiplier %g; only 1 and 0 are run",
-                       (double)extrapolation, (double)log_multiplier);
-
-    if (override->scaling) {
-        if (strcmp(override->scaling, "none") == 0) {
-            rope->scaling = SH_ROPE_NONE;
-        } else if (strcmp(override->scaling, "yarn") == 0) {
-            rope->scaling = SH_ROPE_YARN;
-        } else {
-            return sh_fail(SH_ERR_ARGUMENT, "rope scaling '%s' is not known: give 'none' or 'yarn'", override->scaling);
-        }
-    }
-    if (rope->scaling == SH_ROPE_NONE) {
-        if (override->factor != 0 || override->original_context != 0)
-            return sh_fail(
-                SH_ERR_ARGUMENT,
-                "a YaRN factor or original context was given, but the rope scaling is 'none'; say 'yarn' as well");
-        return SH_OK;
-    }
-    if (override->factor != 0 && !(override->factor >= 1 && override->factor <= 1e4f))
-        return sh_fail(SH_ERR_ARGUMENT, "YaRN factor %g is outside 1 to 10000", (double) override->factor);
-    rope->factor = override->factor != 0 ? override->factor : factor;
-    if (rope->scaling == SH_ROPE_LINEAR) return SH_OK;
-    rope->original_context = override->original_context ? override->original_context : original;
-    if (rope->original_context == 0) rope->original_context = config->context;
-    if (rope->original_context > MAX_CONTEXT)
-        return sh_fail(SH_ERR_FORMAT, "YaRN's original context is %u, expected 1 to %u", rope->original_context,
-                       (unsigned)MAX_CONTEXT);
-    if (rope->beta_fast <= rope->beta_slow)
-        return sh_fail(SH_ERR_FORMAT, "YaRN's beta_fast %g is not above its beta_slow %g", (double)rope->beta_fast,
-                       (double)rope->beta_slow);
-    rope->attention_factor = (float)(scale * (1 + 0.1 * (rope->factor > 1 ? sh_log_f64(rope->factor) : 0)));
-    return SH_OK;
+    if (rope->scaling != SH_ROPE_YARN && (asked->factor != 0 || asked->original_context != 0))
+        return sh_fail(SH_ERR_ARGUMENT,
+                       "a YaRN factor or original context was given, but the rope scaling is '%s'; say 'yarn' as well",
+                       rope->scaling == SH_ROPE_NONE ? "none" : "linear");
+    if (rope->scaling != SH_ROPE_NONE) status = read_factor(gguf, asked->factor, &rope->factor);
+    if (status == SH_OK && rope->scaling == SH_ROPE_YARN)
+        status = read_yarn(gguf, asked->original_context, config, rope);
+    return status;
 }
 
 static sh_status read_sampling(const sh_gguf *gguf, sh_sampling *sampling) {
@@ -191,7 +205,7 @@ sh_status sh_config_read(const sh_gguf *gguf, const sh_rope_override *rope, sh_c
     if ((status = read_count(gguf, "attention.head_count", MAX_HEADS, &c.n_heads)) != SH_OK) return status;
     c.n_kv_heads = c.n_heads; /* no grouping unless the file says so */
     if ((status = read_count(gguf, "attention.head_count_kv", MAX_HEADS, &c.n_kv_heads)) != SH_OK) return status;
-    if ((status = read_count(gguf, "context_length", MAX_CONTEXT, &c.context)) != SH_OK) return status;
+    if ((status = read_count(gguf, "context_length", SH_MAX_CONTEXT, &c.context)) != SH_OK) return status;
     if (c.n_heads % c.n_kv_heads)
         return sh_fail(SH_ERR_FORMAT, "%u query heads cannot share %u KV heads: not a multiple", c.n_heads,
                        c.n_kv_heads);

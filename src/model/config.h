@@ -6,6 +6,8 @@
 
 #include "format/gguf.h"
 
+enum { SH_MAX_CONTEXT = 1 << 20 }; /* positions: as far as the angles of base/math.h reach */
+
 typedef enum sh_rope_scaling { SH_ROPE_NONE, SH_ROPE_LINEAR, SH_ROPE_YARN } sh_rope_scaling;
 
 /* Rotary position embedding: RoFormer, arXiv 2104.09864; YaRN: arXiv 2309.00071. */

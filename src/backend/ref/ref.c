@@ -8,6 +8,9 @@
 
 static sh_status ref_open(const sh_device_options *options, sh_device **out) {
     *out = NULL;
+    if (options->argument)
+        return sh_fail(SH_ERR_ARGUMENT, "device 'ref:%s': there is only one 'ref', without a number",
+                       options->argument);
     sh_ref_device *device = sh_alloc(1, sizeof *device);
     if (!device) return sh_fail(SH_ERR_MEMORY, "out of memory for the device 'ref'");
     uint32_t threads = options->threads ? options->threads : sh_cores_allowed();
@@ -30,8 +33,17 @@ static void ref_close(sh_device *base) {
     sh_free(device);
 }
 
-static sh_status ref_weight_open(sh_device *device, sh_weight *weight) {
+static bool ref_available(void) {
+    return true;
+}
+
+static uint64_t ref_free_memory(sh_device *device) {
     (void)device;
+    return sh_free_memory();
+}
+
+static sh_status ref_weight_open(sh_device *device, sh_weight *weight, uint32_t uses) {
+    (void)device, (void)uses;
     weight->packed = NULL; /* read in the map */
     return SH_OK;
 }
@@ -46,14 +58,16 @@ static size_t page_floats(const sh_net *net) {
     return (size_t)net->n_layers * 2 * net->n_kv_heads * SH_PAGE_POSITIONS * net->head_dim;
 }
 
-static size_t ref_kv_page_bytes(const sh_device *device, const sh_net *net) {
+static size_t ref_kv_page_bytes(const sh_device *device, const sh_kv_options *options) {
     (void)device;
-    return page_floats(net) * sizeof(float);
+    return page_floats(options->net) * sizeof(float);
 }
 
-static sh_status ref_kv_open(sh_device *device, const sh_net *net, uint32_t pages, sh_kv **out) {
+static sh_status ref_kv_open(sh_device *device, const sh_kv_options *options, sh_kv **out) {
     (void)device;
     *out = NULL;
+    const sh_net *net = options->net;
+    uint32_t pages = options->pages;
     size_t bytes;
     if (__builtin_mul_overflow(page_floats(net) * sizeof(float), (size_t)pages, &bytes))
         return sh_fail(SH_ERR_MEMORY, "%u KV pages of %zu bytes are more than this machine can address", pages,
@@ -121,13 +135,12 @@ static void ref_scratch_close(sh_device *device, sh_scratch *scratch) {
     sh_free(scratch);
 }
 
-static sh_status ref_scratch_open(sh_device *device, const sh_oplist *list, const sh_shape *shape, sh_scratch **out) {
+static sh_status ref_scratch_open(sh_device *device, const sh_plan *plan, const sh_shape *shape, sh_scratch **out) {
     *out = NULL;
+    const sh_oplist *list = plan->list;
     size_t floats = 0;
     sh_scratch *scratch = sh_alloc(1, sizeof *scratch);
     if (!scratch) goto no_memory;
-    scratch->list = list;
-    scratch->shape = *shape;
     scratch->offsets = sh_alloc(list->n_buffers, sizeof *scratch->offsets);
     if (!scratch->offsets) goto no_memory;
     for (uint32_t i = 0; i < list->n_buffers; i++) {
@@ -204,19 +217,21 @@ static sh_status ref_submit(sh_device *base, sh_submission *s) {
 }
 
 static sh_status ref_wait(sh_device *device, sh_submission *s) {
-    (void)device; /* the pass has ended; what is left is to take the wanted logits out of the working buffers */
+    (void)device; /* the pass has ended, and its logits lie in the working buffers */
     const sh_pass_input *in = &s->input;
-    size_t vocabulary = s->plan->list->net.vocabulary, place = 0;
+    size_t vocabulary = s->plan->list->net.vocabulary;
     const float *logits = s->scratch->memory + s->scratch->offsets[s->plan->list->logits];
     for (uint32_t r = 0; r < in->n_head; r++)
-        if (in->head_wants[r] & SH_WANT_LOGITS)
-            memcpy(s->output.logits + place++ * vocabulary, logits + r * vocabulary, vocabulary * sizeof(float));
-    s->output.bytes_down = place * vocabulary * sizeof(float) + count_wants(in, SH_WANT_ARGMAX) * sizeof(int32_t);
+        s->output.logits[r] = in->head_wants[r] & SH_WANT_LOGITS ? logits + r * vocabulary : NULL;
+    s->output.bytes_down = count_wants(in, SH_WANT_LOGITS) * vocabulary * sizeof(float) +
+                           count_wants(in, SH_WANT_ARGMAX) * sizeof(int32_t);
     return SH_OK;
 }
 
 const sh_backend sh_backend_ref = {
     .name = "ref",
+    .available = ref_available,
+    .free_memory = ref_free_memory,
     .open = ref_open,
     .close = ref_close,
     .weight_open = ref_weight_open,

@@ -32,8 +32,6 @@ struct sh_plan {
 };
 
 struct sh_scratch {
-    const sh_oplist *list;
-    sh_shape shape;
     float *memory;
     size_t *offsets;    /* [buffers] of the list, in floats */
     size_t work;        /* where the workers' own space begins */

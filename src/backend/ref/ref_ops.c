@@ -6,7 +6,6 @@
 
 #include "base/math.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -231,11 +230,9 @@ static void run_select(const sh_ref_pass *pass, const sh_op *op, const sh_ref_wo
 
 static void run_argmax(const sh_ref_pass *pass, const sh_op *op, const sh_ref_worker *worker) {
     share s = share_of(pass->in->n_head, worker);
-    size_t place = 0; /* among the rows that want it */
-    for (size_t r = 0; r < s.end; r++) {
-        if (!(pass->in->head_wants[r] & SH_WANT_ARGMAX)) continue;
-        if (r >= s.begin) pass->out->argmax[place] = argmax_row(row_of(pass, op->in0, r), width_of(pass, op->in0));
-        place++;
+    for (size_t r = s.begin; r < s.end; r++) {
+        bool wanted = pass->in->head_wants[r] & SH_WANT_ARGMAX;
+        pass->out->argmax[r] = wanted ? argmax_row(row_of(pass, op->in0, r), width_of(pass, op->in0)) : -1;
     }
 }
 
@@ -248,7 +245,6 @@ static void run_norm_act(const sh_ref_pass *pass, const sh_op *ops, const sh_ref
 static void run_qk_store(const sh_ref_pass *pass, const sh_op *ops, const sh_ref_worker *worker) {
     const sh_net *net = &pass->list->net;
     const sh_op *q = &ops[0], *k = &ops[1], *store = &ops[4];
-    assert(ops[2].in0 == q->in0 && ops[3].in0 == k->in0 && store->in0 == k->in0);
     share s = share_of(pass->in->n_rows, worker);
     float *q_gain = worker->space, *k_gain = worker->space + net->head_dim;
     decode_row(q->weight, 0, q_gain);
@@ -265,21 +261,18 @@ static void run_qk_store(const sh_ref_pass *pass, const sh_op *ops, const sh_ref
 static void run_product_add(const sh_ref_pass *pass, const sh_op *ops, const sh_ref_worker *worker) {
     const sh_op *product = &ops[0], *add = &ops[1];
     sh_buf other = add->in0 == product->out ? add->in1 : add->in0;
-    bool product_first = add->in0 == product->out;
     share s = share_of(product->weight->rows, worker);
     uint32_t rows = rows_of(pass, product->in0), n = product->weight->cols;
     for (size_t o = s.begin; o < s.end; o++) {
         decode_row(product->weight, (uint32_t)o, worker->space);
-        for (uint32_t r = 0; r < rows; r++) {
-            float y = dot(row_of(pass, product->in0, r), worker->space, n), x = row_of(pass, other, r)[o];
-            row_of(pass, add->out, r)[o] = product_first ? y + x : x + y;
-        }
+        for (uint32_t r = 0; r < rows; r++)
+            row_of(pass, add->out, r)[o] =
+                row_of(pass, other, r)[o] + dot(row_of(pass, product->in0, r), worker->space, n);
     }
 }
 
 static void run_gated(const sh_ref_pass *pass, const sh_op *ops, const sh_ref_worker *worker) {
     const sh_op *gate = &ops[0], *up = &ops[1], *act = &ops[3];
-    assert(gate->in0 == up->in0 && ops[2].in0 == gate->out && ops[2].in1 == up->out);
     share s = share_of(gate->weight->rows, worker);
     uint32_t rows = rows_of(pass, gate->in0), n = gate->weight->cols;
     float *gate_row = worker->space, *up_row = worker->space + n;
