@@ -148,7 +148,38 @@ static void type_42(void **state) {
     each_in_turn(SHOHIN_SOURCE_DIR "/tests/oracle/odd-q2_0_g128.gguf");
 }
 
+/* Once a generator writes, nothing is allocated a token: not by the step, not by the sampler, not by the text. */
+static void nothing_a_token(void **state) {
+    (void)state;
+    rig r = rig_open((rig_options){.model = "models/stories-q1_0.gguf"});
+    int32_t prompt[] = {0, 533};
+    sh_gen_options options;
+    sh_gen_options_default(r.engine, &options);
+    options.prompt = prompt;
+    options.n_prompt = 2;
+    options.ignore_ends = true;
+    sh_gen *gen = NULL;
+    sh_text *stream = NULL;
+    assert_ok(sh_gen_open(r.session, &options, &gen));
+    assert_ok(sh_text_open(sh_engine_tokenizer(r.engine), 0, &stream));
+    long before = 0;
+    for (int i = 0; i < 60; i++) {
+        sh_event events[3];
+        size_t n, length;
+        const char *utf8;
+        if (i == 10) before = atomic_load(&allocations);
+        assert_ok(sh_step(r.session, events, 3, &n));
+        for (size_t j = 0; j < n; j++)
+            if (events[j].kind == SH_EVENT_TOKEN) assert_ok(sh_text_push(stream, events[j].token, &utf8, &length));
+    }
+    assert_int_equal(atomic_load(&allocations), before);
+    assert_true(before > 0);
+    sh_text_close(stream);
+    rig_close(&r);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(plain_file), cmocka_unit_test(type_42)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(plain_file), cmocka_unit_test(type_42),
+                                       cmocka_unit_test(nothing_a_token)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

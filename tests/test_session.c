@@ -61,6 +61,63 @@ static void engine_options(void **state) {
     assert_null(sh_engine_tokenizer(NULL));
 }
 
+/* Nothing at all where something is needed: a status or an empty answer. */
+static void nothing(void **state) {
+    (void)state;
+    sh_file *file = NULL;
+    sh_file_info file_info;
+    sh_tensor_info tensor;
+    sh_tokenizer *tokenizer = NULL;
+    sh_tokenizer_info tokenizer_info;
+    sh_text *text = NULL;
+    int32_t *ids = NULL;
+    size_t n = 0;
+    char key[8], value[8];
+    const char *bytes = NULL;
+    assert_fails(SH_ERR_ARGUMENT, sh_file_open(NULL, NULL, &file), "");
+    assert_fails(SH_ERR_ARGUMENT, sh_file_open("x", NULL, NULL), "");
+    assert_fails(SH_ERR_ARGUMENT, sh_file_tensor(NULL, 0, &tensor), "");
+    assert_fails(SH_ERR_ARGUMENT, sh_file_metadata(NULL, 0, key, sizeof key, value, sizeof value), "");
+    assert_fails(SH_ERR_ARGUMENT, sh_tokenizer_open(NULL, &tokenizer), "");
+    assert_fails(SH_ERR_ARGUMENT, sh_tokenize(NULL, "a", 1, 0, &ids, &n), "");
+    assert_fails(SH_ERR_ARGUMENT, sh_token_bytes(NULL, 0, &bytes, &n), "");
+    assert_fails(SH_ERR_ARGUMENT, sh_text_open(NULL, 0, &text), "");
+    assert_fails(SH_ERR_ARGUMENT, sh_text_push(NULL, 0, &bytes, &n), "");
+    assert_false(sh_token_is_control(NULL, 0));
+    sh_file_describe(NULL, &file_info);
+    sh_file_describe(NULL, NULL);
+    sh_tokenizer_describe(NULL, &tokenizer_info);
+    sh_tokenizer_describe(NULL, NULL);
+    sh_text_finish(NULL, &bytes, &n);
+    sh_file_options_default(NULL);
+    sh_engine_options_default(NULL);
+    sh_session_options_default(NULL);
+    sh_gen_options_default(NULL, NULL);
+    sh_file_close(NULL);
+    sh_tokenizer_close(NULL);
+    sh_text_close(NULL);
+    sh_gen_close(NULL);
+    sh_free(NULL);
+
+    assert_ok(sh_file_open(SHOHIN_SOURCE_DIR "/models/stories-q1_0.gguf", NULL, &file));
+    assert_fails(SH_ERR_ARGUMENT, sh_file_tensor(file, 90, &tensor), "90");
+    assert_fails(SH_ERR_ARGUMENT, sh_file_tensor(file, 0, NULL), "");
+    assert_fails(SH_ERR_ARGUMENT, sh_file_metadata(file, 22, key, sizeof key, value, sizeof value), "22");
+    assert_ok(sh_tokenizer_open(file, &tokenizer));
+    assert_fails(SH_ERR_ARGUMENT, sh_tokenize(tokenizer, NULL, 1, 0, &ids, &n), "");
+    assert_fails(SH_ERR_ARGUMENT, sh_tokenize(tokenizer, "a", 1, 0, NULL, &n), "");
+    assert_fails(SH_ERR_ARGUMENT, sh_tokenize(tokenizer, "a", 1, 0, &ids, NULL), "");
+    assert_fails(SH_ERR_ARGUMENT, sh_tokenize(tokenizer, "a", 1, 64, &ids, &n), "0x40", "0x3");
+    assert_fails(SH_ERR_ARGUMENT, sh_token_bytes(tokenizer, 4096, &bytes, &n), "4096");
+    assert_fails(SH_ERR_ARGUMENT, sh_token_bytes(tokenizer, -1, &bytes, &n), "-1");
+    assert_ok(sh_text_open(tokenizer, 0, &text));
+    assert_fails(SH_ERR_ARGUMENT, sh_text_push(text, 4096, &bytes, &n), "4096", "4096");
+    assert_fails(SH_ERR_ARGUMENT, sh_text_push(text, 5, NULL, &n), "");
+    sh_text_close(text);
+    sh_tokenizer_close(tokenizer);
+    sh_file_close(file);
+}
+
 static void session_options(void **state) {
     (void)state;
     rig r = open_rig();
@@ -393,9 +450,10 @@ static void cancelling(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(engine_options),   cmocka_unit_test(session_options),       cmocka_unit_test(memory),
-        cmocka_unit_test(rows_are_checked), cmocka_unit_test(sequences_are_checked), cmocka_unit_test(full_pool),
-        cmocka_unit_test(pages_are_shared), cmocka_unit_test(random_walk),           cmocka_unit_test(cancelling),
+        cmocka_unit_test(engine_options), cmocka_unit_test(nothing),          cmocka_unit_test(session_options),
+        cmocka_unit_test(memory),         cmocka_unit_test(rows_are_checked), cmocka_unit_test(sequences_are_checked),
+        cmocka_unit_test(full_pool),      cmocka_unit_test(pages_are_shared), cmocka_unit_test(random_walk),
+        cmocka_unit_test(cancelling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

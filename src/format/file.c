@@ -10,7 +10,7 @@
 #include "base/memory.h"
 
 void sh_file_options_default(sh_file_options *options) {
-    *options = (sh_file_options){.q2_layout = "auto"};
+    if (options) *options = (sh_file_options){.q2_layout = "auto"};
 }
 
 /* A terminated copy of a text key; "" if it is absent or no text. */
@@ -62,6 +62,9 @@ void sh_file_close(sh_file *file) {
 
 void sh_file_describe(const sh_file *file, sh_file_info *info) {
     static const char *const q2_names[] = {NULL, "64", "128", "codes-first"};
+    if (!info) return;
+    *info = (sh_file_info){.architecture = "", .name = ""};
+    if (!file) return;
     const sh_layout *layout = &file->layout;
     *info = (sh_file_info){
         .version = sh_gguf_version(file->gguf),
@@ -83,6 +86,7 @@ void sh_file_describe(const sh_file *file, sh_file_info *info) {
 }
 
 sh_status sh_file_tensor(const sh_file *file, uint64_t index, sh_tensor_info *info) {
+    if (!file || !info) return sh_fail(SH_ERR_ARGUMENT, "sh_file_tensor needs a file and a place for the answer");
     if (index >= file->layout.n)
         return sh_fail(SH_ERR_ARGUMENT, "tensor %" PRIu64 " was asked for, but the file has %" PRIu64, index,
                        file->layout.n);
@@ -104,6 +108,7 @@ sh_status sh_file_tensor(const sh_file *file, uint64_t index, sh_tensor_info *in
 sh_status sh_file_metadata(const sh_file *file, uint64_t index, char *key, size_t key_capacity, char *value,
                            size_t value_capacity) {
     uint64_t n;
+    if (!file) return sh_fail(SH_ERR_ARGUMENT, "sh_file_metadata needs a file");
     const sh_gguf_key *keys = sh_gguf_keys(file->gguf, &n);
     if (index >= n)
         return sh_fail(SH_ERR_ARGUMENT, "metadata %" PRIu64 " was asked for, but the file has %" PRIu64, index, n);

@@ -23,7 +23,9 @@ struct sh_text {
 
 sh_status sh_text_open(const sh_tokenizer *tokenizer, uint32_t flags, sh_text **out) {
     sh_status status = SH_ERR_MEMORY;
+    if (!out) return sh_fail(SH_ERR_ARGUMENT, "sh_text_open needs a place for the stream");
     *out = NULL;
+    if (!tokenizer) return sh_fail(SH_ERR_ARGUMENT, "sh_text_open needs a tokenizer");
     if (flags & ~(uint32_t)SH_TEXT_CONTROL)
         return sh_fail(SH_ERR_ARGUMENT, "flags of a text stream are 0x%x, but only 0x%x is known", flags,
                        SH_TEXT_CONTROL);
@@ -54,6 +56,8 @@ static size_t put_replacement(uint8_t *to) {
 }
 
 sh_status sh_text_push(sh_text *text, int32_t id, const char **utf8, size_t *length) {
+    if (!text || !utf8 || !length)
+        return sh_fail(SH_ERR_ARGUMENT, "sh_text_push needs a stream and places for the text and its length");
     const sh_tokenizer *t = text->tokenizer;
     *utf8 = "";
     *length = 0;
@@ -92,6 +96,10 @@ sh_status sh_text_push(sh_text *text, int32_t id, const char **utf8, size_t *len
 }
 
 void sh_text_finish(sh_text *text, const char **utf8, size_t *length) {
+    if (!utf8 || !length) return;
+    *utf8 = "";
+    *length = 0;
+    if (!text) return;
     *utf8 = text->n_held ? SH_UTF8_REPLACEMENT : "";
     *length = text->n_held ? SH_UTF8_REPLACEMENT_BYTES : 0;
     text->n_held = 0;

@@ -56,7 +56,9 @@ sh_status sh_ids_reserve(sh_ids *ids, size_t n) {
 /* ---- opening -------------------------------------------------------------------------------------------- */
 
 sh_status sh_tokenizer_open(const sh_file *file, sh_tokenizer **out) {
+    if (!out) return sh_fail(SH_ERR_ARGUMENT, "sh_tokenizer_open needs a place for the tokenizer");
     *out = NULL;
+    if (!file) return sh_fail(SH_ERR_ARGUMENT, "sh_tokenizer_open needs a file");
     sh_tokenizer *t = sh_alloc(1, sizeof *t);
     if (!t) return sh_fail(SH_ERR_MEMORY, "out of memory for a tokenizer");
     t->bos = t->eos = -1;
@@ -85,6 +87,9 @@ void sh_tokenizer_close(sh_tokenizer *t) {
 }
 
 void sh_tokenizer_describe(const sh_tokenizer *t, sh_tokenizer_info *info) {
+    if (!info) return;
+    *info = (sh_tokenizer_info){.bos = -1, .eos = -1};
+    if (!t) return;
     *info = (sh_tokenizer_info){
         .n_tokens = t->n_tokens,
         .bos = t->bos,
@@ -96,6 +101,8 @@ void sh_tokenizer_describe(const sh_tokenizer *t, sh_tokenizer_info *info) {
 }
 
 sh_status sh_token_bytes(const sh_tokenizer *t, int32_t id, const char **bytes, size_t *length) {
+    if (!t || !bytes || !length)
+        return sh_fail(SH_ERR_ARGUMENT, "sh_token_bytes needs a tokenizer and places for the answer");
     if (id < 0 || (uint32_t)id >= t->n_tokens)
         return sh_fail(SH_ERR_ARGUMENT, "token %d is not in the vocabulary, which has %u", id, t->n_tokens);
     sh_view view = sh_tokenizer_bytes(t, (uint32_t)id);
@@ -105,7 +112,7 @@ sh_status sh_token_bytes(const sh_tokenizer *t, int32_t id, const char **bytes, 
 }
 
 bool sh_token_is_control(const sh_tokenizer *t, int32_t id) {
-    if (id < 0 || (uint32_t)id >= t->n_tokens) return false;
+    if (!t || id < 0 || (uint32_t)id >= t->n_tokens) return false;
     return t->kinds[id] == SH_TOKEN_CONTROL || t->kinds[id] == SH_TOKEN_UNUSED;
 }
 
@@ -218,8 +225,10 @@ sh_status sh_encoder_text(sh_encoder *encoder, sh_view text, uint32_t flags) {
 sh_status sh_tokenize(const sh_tokenizer *t, const char *text, size_t length, uint32_t flags, int32_t **ids,
                       size_t *n_ids) {
     const uint32_t known = SH_TOKENIZE_SPECIAL | SH_TOKENIZE_BOS;
+    if (!ids || !n_ids) return sh_fail(SH_ERR_ARGUMENT, "sh_tokenize needs places for the ids and their number");
     *ids = NULL;
     *n_ids = 0;
+    if (!t || (!text && length)) return sh_fail(SH_ERR_ARGUMENT, "sh_tokenize needs a tokenizer and a text");
     if (flags & ~known)
         return sh_fail(SH_ERR_ARGUMENT, "flags to tokenize with are 0x%x, but only 0x%x are known", flags, known);
     if (length > MAX_TEXT)
