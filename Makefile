@@ -21,7 +21,9 @@ help:
 	echo 'make install       install to PREFIX ($(PREFIX))'
 	echo 'make format        lay out the sources (clang-format 14)'
 	echo 'make clean         remove what was built'
-	echo 'Missing packages are installed with apt-get, after a question; INSTALL=no only names them, INSTALL=yes does not ask.'
+	echo
+	echo 'Packages that are missing are installed with apt-get, after a question.'
+	echo 'INSTALL=no only names them, INSTALL=yes does not ask.'
 
 build:
 	sh tools/packages.sh build

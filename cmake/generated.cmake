@@ -1,5 +1,5 @@
-# What the program writes about itself (its manual page and shell completions, from the same option table as --help), and
-# the demo model, laid under share/ of the build tree as they will be under share/ of the installed one.
+# What the program writes about itself (its manual page and shell completions, from the same option table as --help),
+# and the demo model, laid under share/ of the build tree as they will be under share/ of the installed one.
 
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/shohin)
 file(CREATE_LINK ${CMAKE_SOURCE_DIR}/models ${CMAKE_BINARY_DIR}/share/shohin/models SYMBOLIC)

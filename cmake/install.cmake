@@ -1,5 +1,5 @@
-# What `cmake --install` lays down: the program, both libraries, the header, shohin.pc, the manual page and completions, the
-# demo model, the license and the documents.
+# What `cmake --install` lays down: the program, both libraries, the header, shohin.pc, the manual page and completions,
+# the demo model, the license and the documents.
 
 install(TARGETS shohin_static shohin_shared)
 install(FILES include/shohin.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -17,8 +17,8 @@ if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
   set(SHOHIN_PC_PREFIX ${CMAKE_INSTALL_PREFIX})
   set(SHOHIN_PC_LIBDIR ${CMAKE_INSTALL_LIBDIR})
 else()
-  cmake_path(RELATIVE_PATH CMAKE_CURRENT_BINARY_DIR BASE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR}/pkgconfig
-             OUTPUT_VARIABLE up)
+  set(from ${CMAKE_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  cmake_path(RELATIVE_PATH CMAKE_BINARY_DIR BASE_DIRECTORY ${from} OUTPUT_VARIABLE up)
   set(SHOHIN_PC_PREFIX "\${pcfiledir}/${up}")
   set(SHOHIN_PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
 endif()

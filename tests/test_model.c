@@ -52,59 +52,95 @@ static void refusals(void **state) {
         sh_status status;
         const char *parts[2];
     } cases[] = {
-        {{"general.architecture", STRING, 0, "qwen35"},
+        {{.key = "general.architecture", .kind = STRING, .text = "qwen35"},
          SH_ERR_UNSUPPORTED,
          {"'qwen35'", "dense Bonsai (1.7B, 4B, 8B)"}},
-        {{"general.architecture", STRING, 0, "llama"},
+        {{.key = "general.architecture", .kind = STRING, .text = "llama"},
          SH_ERR_UNSUPPORTED,
          {"'llama' is not run here, only 'qwen3'", "llama.cpp"}},
-        {{"general.architecture", STRING, 0, "clip"},
+        {{.key = "general.architecture", .kind = STRING, .text = "clip"},
          SH_ERR_UNSUPPORTED,
          {"vision projector (mmproj)", "the model's own file"}},
-        {{"general.architecture", STRING, 0, "dflash"}, SH_ERR_UNSUPPORTED, {"draft head", "the model's own file"}},
-        {{"general.architecture", STRING, 0, "bitnet-b1.58"}, SH_ERR_UNSUPPORTED, {"BitNet", "bitnet.cpp"}},
-        {{"general.architecture", U32, 3}, SH_ERR_FORMAT, {"general.architecture", "string"}},
-        {{"general.architecture", GONE}, SH_ERR_FORMAT, {"'general.architecture' is missing"}},
-        {{"general.type", STRING, 0, "mmproj"}, SH_ERR_UNSUPPORTED, {"vision projector"}},
-        {{"general.type", STRING, 0, "adapter"}, SH_ERR_UNSUPPORTED, {"LoRA"}},
-        {{"prism.hadamard.version", U32, 1}, SH_ERR_UNSUPPORTED, {"prism.hadamard"}},
-        {{"qwen3.block_count", GONE}, SH_ERR_FORMAT, {"'qwen3.block_count' is missing"}},
-        {{"qwen3.block_count", U32, 0}, SH_ERR_FORMAT, {"'qwen3.block_count' is 0", "1 to 1024"}},
-        {{"qwen3.block_count", U32, 4000000000.0}, SH_ERR_FORMAT, {"4000000000", "1024"}},
-        {{"qwen3.block_count", U32, 4}, SH_ERR_FORMAT, {"'blk.3.attn_norm.weight' is missing"}},
-        {{"qwen3.block_count", U32, 2}, SH_ERR_UNSUPPORTED, {"'blk.2.", "2 layers"}},
-        {{"qwen3.embedding_length", STRING, 0, "wide"}, SH_ERR_FORMAT, {"qwen3.embedding_length", "string"}},
-        {{"qwen3.embedding_length", U32, 512},
+        {{.key = "general.architecture", .kind = STRING, .text = "dflash"},
+         SH_ERR_UNSUPPORTED,
+         {"draft head", "the model's own file"}},
+        {{.key = "general.architecture", .kind = STRING, .text = "bitnet-b1.58"},
+         SH_ERR_UNSUPPORTED,
+         {"BitNet", "bitnet.cpp"}},
+        {{.key = "general.architecture", .kind = U32, .number = 3}, SH_ERR_FORMAT, {"general.architecture", "string"}},
+        {{.key = "general.architecture", .kind = GONE}, SH_ERR_FORMAT, {"'general.architecture' is missing"}},
+        {{.key = "general.type", .kind = STRING, .text = "mmproj"}, SH_ERR_UNSUPPORTED, {"vision projector"}},
+        {{.key = "general.type", .kind = STRING, .text = "adapter"}, SH_ERR_UNSUPPORTED, {"LoRA"}},
+        {{.key = "prism.hadamard.version", .kind = U32, .number = 1}, SH_ERR_UNSUPPORTED, {"prism.hadamard"}},
+        {{.key = "qwen3.block_count", .kind = GONE}, SH_ERR_FORMAT, {"'qwen3.block_count' is missing"}},
+        {{.key = "qwen3.block_count", .kind = U32, .number = 0},
+         SH_ERR_FORMAT,
+         {"'qwen3.block_count' is 0", "1 to 1024"}},
+        {{.key = "qwen3.block_count", .kind = U32, .number = 4000000000.0}, SH_ERR_FORMAT, {"4000000000", "1024"}},
+        {{.key = "qwen3.block_count", .kind = U32, .number = 4},
+         SH_ERR_FORMAT,
+         {"'blk.3.attn_norm.weight' is missing"}},
+        {{.key = "qwen3.block_count", .kind = U32, .number = 2}, SH_ERR_UNSUPPORTED, {"'blk.2.", "2 layers"}},
+        {{.key = "qwen3.embedding_length", .kind = STRING, .text = "wide"},
+         SH_ERR_FORMAT,
+         {"qwen3.embedding_length", "string"}},
+        {{.key = "qwen3.embedding_length", .kind = U32, .number = 512},
          SH_ERR_FORMAT,
          {"token_embd.weight", "[384, 4096], expected [512, 4096]"}},
-        {{"qwen3.feed_forward_length", U32, 641},
+        {{.key = "qwen3.feed_forward_length", .kind = U32, .number = 641},
          SH_ERR_FORMAT,
          {"ffn_gate.weight", "[384, 640], expected [384, 641]"}},
-        {{"qwen3.attention.head_count", U32, 7}, SH_ERR_FORMAT, {"7 query heads", "2 KV heads"}},
-        {{"qwen3.attention.head_count", U32, 8}, SH_ERR_FORMAT, {"attn_q.weight", "[384, 768], expected [384, 1024]"}},
-        {{"qwen3.attention.head_count_kv", U32, 3},
+        {{.key = "qwen3.attention.head_count", .kind = U32, .number = 7},
+         SH_ERR_FORMAT,
+         {"7 query heads", "2 KV heads"}},
+        {{.key = "qwen3.attention.head_count", .kind = U32, .number = 8},
+         SH_ERR_FORMAT,
+         {"attn_q.weight", "[384, 768], expected [384, 1024]"}},
+        {{.key = "qwen3.attention.head_count_kv", .kind = U32, .number = 3},
          SH_ERR_FORMAT,
          {"attn_k.weight", "[384, 256], expected [384, 384]"}},
-        {{"qwen3.attention.head_count_kv", GONE}, SH_ERR_FORMAT, {"attn_k.weight", "expected [384, 768]"}},
-        {{"qwen3.attention.key_length", GONE}, SH_ERR_UNSUPPORTED, {"keys have 64 dimensions and values 128"}},
-        {{"qwen3.attention.key_length", U32, 127}, SH_ERR_UNSUPPORTED, {"127", "128"}},
-        {{"qwen3.attention.value_length", U32, 64}, SH_ERR_UNSUPPORTED, {"keys have 128 dimensions and values 64"}},
-        {{"qwen3.rope.dimension_count", U32, 64}, SH_ERR_UNSUPPORTED, {"64", "128"}},
-        {{"qwen3.rope.freq_base", F32, 0}, SH_ERR_FORMAT, {"qwen3.rope.freq_base"}},
-        {{"qwen3.rope.freq_base", F32, (double)NAN}, SH_ERR_FORMAT, {"qwen3.rope.freq_base", "nan"}},
-        {{"qwen3.rope.scaling.type", STRING, 0, "longrope"}, SH_ERR_UNSUPPORTED, {"'longrope'", "'yarn'"}},
-        {{"qwen3.rope.scaling.factor", F32, 0.5}, SH_ERR_FORMAT, {"qwen3.rope.scaling.factor", "0.5"}},
-        {{"qwen3.attention.layer_norm_rms_epsilon", F32, -1}, SH_ERR_FORMAT, {"layer_norm_rms_epsilon", "-1"}},
-        {{"qwen3.attention.sliding_window", U32, 512}, SH_ERR_UNSUPPORTED, {"sliding", "512"}},
-        {{"qwen3.context_length", U32, 0}, SH_ERR_FORMAT, {"qwen3.context_length", "0"}},
-        {{"qwen3.rope.scaling.yarn_ext_factor", F32, 0.5}, SH_ERR_UNSUPPORTED, {"yarn_ext_factor 0.5", "only 1"}},
-        {{"qwen3.rope.scaling.yarn_log_multiplier", F32, 0.5}, SH_ERR_UNSUPPORTED, {"yarn_log_multiplier 0.5"}},
-        {{"qwen3.rope.scaling.yarn_beta_fast", F32, 0.5}, SH_ERR_FORMAT, {"beta_fast 0.5", "beta_slow 1"}},
-        {{"qwen3.rope.scaling.original_context_length", U32, 0}, SH_ERR_FORMAT, {"original_context_length' is 0"}},
-        {{"qwen3.rope.scaling.factor", GONE}, SH_ERR_ARGUMENT, {"rope.scaling.factor", "--yarn-factor"}},
-        {{"general.sampling.top_p", F32, 1.5}, SH_ERR_FORMAT, {"general.sampling", "1.5"}},
-        {{"tokenizer.ggml.model", STRING, 0, "llama"}, SH_ERR_UNSUPPORTED, {"llama"}},
-        {{"tokenizer.ggml.pre", STRING, 0, "dbrx"}, SH_ERR_UNSUPPORTED, {"dbrx", "qwen2"}},
+        {{.key = "qwen3.attention.head_count_kv", .kind = GONE},
+         SH_ERR_FORMAT,
+         {"attn_k.weight", "expected [384, 768]"}},
+        {{.key = "qwen3.attention.key_length", .kind = GONE},
+         SH_ERR_UNSUPPORTED,
+         {"keys have 64 dimensions and values 128"}},
+        {{.key = "qwen3.attention.key_length", .kind = U32, .number = 127}, SH_ERR_UNSUPPORTED, {"127", "128"}},
+        {{.key = "qwen3.attention.value_length", .kind = U32, .number = 64},
+         SH_ERR_UNSUPPORTED,
+         {"keys have 128 dimensions and values 64"}},
+        {{.key = "qwen3.rope.dimension_count", .kind = U32, .number = 64}, SH_ERR_UNSUPPORTED, {"64", "128"}},
+        {{.key = "qwen3.rope.freq_base", .kind = F32, .number = 0}, SH_ERR_FORMAT, {"qwen3.rope.freq_base"}},
+        {{.key = "qwen3.rope.freq_base", .kind = F32, .number = (double)NAN},
+         SH_ERR_FORMAT,
+         {"qwen3.rope.freq_base", "nan"}},
+        {{.key = "qwen3.rope.scaling.type", .kind = STRING, .text = "longrope"},
+         SH_ERR_UNSUPPORTED,
+         {"'longrope'", "'yarn'"}},
+        {{.key = "qwen3.rope.scaling.factor", .kind = F32, .number = 0.5},
+         SH_ERR_FORMAT,
+         {"qwen3.rope.scaling.factor", "0.5"}},
+        {{.key = "qwen3.attention.layer_norm_rms_epsilon", .kind = F32, .number = -1},
+         SH_ERR_FORMAT,
+         {"layer_norm_rms_epsilon", "-1"}},
+        {{.key = "qwen3.attention.sliding_window", .kind = U32, .number = 512}, SH_ERR_UNSUPPORTED, {"sliding", "512"}},
+        {{.key = "qwen3.context_length", .kind = U32, .number = 0}, SH_ERR_FORMAT, {"qwen3.context_length", "0"}},
+        {{.key = "qwen3.rope.scaling.yarn_ext_factor", .kind = F32, .number = 0.5},
+         SH_ERR_UNSUPPORTED,
+         {"yarn_ext_factor 0.5", "only 1"}},
+        {{.key = "qwen3.rope.scaling.yarn_log_multiplier", .kind = F32, .number = 0.5},
+         SH_ERR_UNSUPPORTED,
+         {"yarn_log_multiplier 0.5"}},
+        {{.key = "qwen3.rope.scaling.yarn_beta_fast", .kind = F32, .number = 0.5},
+         SH_ERR_FORMAT,
+         {"beta_fast 0.5", "beta_slow 1"}},
+        {{.key = "qwen3.rope.scaling.original_context_length", .kind = U32, .number = 0},
+         SH_ERR_FORMAT,
+         {"original_context_length' is 0"}},
+        {{.key = "qwen3.rope.scaling.factor", .kind = GONE}, SH_ERR_ARGUMENT, {"rope.scaling.factor", "--yarn-factor"}},
+        {{.key = "general.sampling.top_p", .kind = F32, .number = 1.5}, SH_ERR_FORMAT, {"general.sampling", "1.5"}},
+        {{.key = "tokenizer.ggml.model", .kind = STRING, .text = "llama"}, SH_ERR_UNSUPPORTED, {"llama"}},
+        {{.key = "tokenizer.ggml.pre", .kind = STRING, .text = "dbrx"}, SH_ERR_UNSUPPORTED, {"dbrx", "qwen2"}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *path = changed_model(cases[i].change);
@@ -163,12 +199,14 @@ static void read_back(void **state) {
     sh_engine_close(engine);
 
     /* The file's own sampling wins over the family's. */
-    assert_ok(
-        rig_engine(&(rig_options){.model = changed_model((change){"general.sampling.temp", F32, 0.75})}, &engine));
+    assert_ok(rig_engine(
+        &(rig_options){.model = changed_model((change){.key = "general.sampling.temp", .kind = F32, .number = 0.75})},
+        &engine));
     sh_engine_describe(engine, &info);
     assert_true(info.sampling.temperature == 0.75f && info.sampling.top_k == 20);
     sh_engine_close(engine);
-    assert_ok(rig_engine(&(rig_options){.model = changed_model((change){"qwen3.rope.scaling.attn_factor", F32, 0.5})},
+    assert_ok(rig_engine(&(rig_options){.model = changed_model((change){
+                                            .key = "qwen3.rope.scaling.attn_factor", .kind = F32, .number = 0.5})},
                          &engine));
     sh_engine_describe(engine, &info);
     assert_true(fabsf(info.rope_attention_factor - 0.569314718f) < 1e-6f);
@@ -187,20 +225,20 @@ static sh_rope_config read_rope(const char *path, sh_rope_override override) {
 static void rope_keys(void **state) {
     (void)state;
     sh_rope_override none = {0};
-    const char *path = changed_model((change){"qwen3.rope.scaling.yarn_beta_fast", F32, 16});
+    const char *path = changed_model((change){.key = "qwen3.rope.scaling.yarn_beta_fast", .kind = F32, .number = 16});
     assert_true(read_rope(path, none).beta_fast == 16);
-    path = changed_model((change){"qwen3.rope.scaling.yarn_beta_slow", F32, 2});
+    path = changed_model((change){.key = "qwen3.rope.scaling.yarn_beta_slow", .kind = F32, .number = 2});
     assert_true(read_rope(path, none).beta_slow == 2);
-    path = changed_model((change){"qwen3.rope.scaling.yarn_attn_factor", F32, 0.5});
+    path = changed_model((change){.key = "qwen3.rope.scaling.yarn_attn_factor", .kind = F32, .number = 0.5});
     assert_true(fabsf(read_rope(path, none).attention_factor - 0.569314718f) < 1e-6f);
-    path = changed_model((change){"qwen3.rope.scaling.original_context_length", GONE});
+    path = changed_model((change){.key = "qwen3.rope.scaling.original_context_length", .kind = GONE});
     assert_int_equal(read_rope(path, none).original_context, 65536); /* the file's context */
-    path = changed_model((change){"qwen3.rope.scaling.type", STRING, 0, "linear"});
+    path = changed_model((change){.key = "qwen3.rope.scaling.type", .kind = STRING, .text = "linear"});
     sh_rope_config rope = read_rope(path, none);
     assert_true(rope.scaling == SH_ROPE_LINEAR && rope.factor == 4 && rope.attention_factor == 1);
     rope = read_rope(path, (sh_rope_override){.scaling = "yarn"}); /* with the file's numbers */
     assert_true(rope.scaling == SH_ROPE_YARN && rope.factor == 4 && rope.original_context == 128);
-    path = changed_model((change){"qwen3.rope.scaling.type", GONE});
+    path = changed_model((change){.key = "qwen3.rope.scaling.type", .kind = GONE});
     assert_true(read_rope(path, none).scaling == SH_ROPE_NONE);
     rope = read_rope(path, (sh_rope_override){.scaling = "yarn"});
     assert_true(rope.scaling == SH_ROPE_YARN && rope.factor == 4);
@@ -208,8 +246,8 @@ static void rope_keys(void **state) {
     assert_true(rope.factor == 2 && rope.original_context == 1000);
     rope = read_rope(SHOHIN_SOURCE_DIR "/tests/oracle/odd-q1_0.gguf", (sh_rope_override){.scaling = "none"});
     assert_true(rope.scaling == SH_ROPE_NONE && rope.factor == 1 && rope.attention_factor == 1);
-    path = changed_model((change){"qwen3.rope.scaling.type", GONE});
-    path = changed_model((change){"qwen3.rope.scale_linear", F32, 8}); /* the newer keys win */
+    path = changed_model((change){.key = "qwen3.rope.scaling.type", .kind = GONE});
+    path = changed_model((change){.key = "qwen3.rope.scale_linear", .kind = F32, .number = 8}); /* the newer keys win */
     rope = read_rope(path, none);
     assert_true(rope.scaling == SH_ROPE_YARN && rope.factor == 4);
 

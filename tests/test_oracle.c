@@ -45,7 +45,7 @@ static void check_positions(rig *r, json_object *prompt, json_object *at, double
     assert_ok(sh_pass(r->session, rows, n, results));
     for (size_t i = 0; i < listed; i++) {
         size_t position = at ? (size_t)number(at, i) : i;
-        json_object *truth = json_object_array_get_idx(positions, i), *top = member(truth, "top");
+        json_object *listing = json_object_array_get_idx(positions, i), *top = member(listing, "top");
         const float *logits = results[position].logits;
         size_t tops = json_object_array_length(top);
         assert_true(tops >= 10);
@@ -57,7 +57,7 @@ static void check_positions(rig *r, json_object *prompt, json_object *at, double
                 fail_msg("position %zu, token %zu: %f, expected %f", position, (size_t)number(pair, 0),
                          (double)logits[(size_t)number(pair, 0)], number(pair, 1));
         }
-        double difference = fabs(json_object_get_double(member(truth, "lse")) - logsumexp(logits, r->vocabulary));
+        double difference = fabs(json_object_get_double(member(listing, "lse")) - logsumexp(logits, r->vocabulary));
         *worst = fmax(*worst, difference);
         if (!(difference <= tolerance)) fail_msg("position %zu: log-sum-exp differs by %f", position, difference);
     }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# check-clone.sh: a copy of the tree, in a folder with blanks in its name, builds from nothing, tells its story and installs
-# to another such folder, with make alone.
+# check-clone.sh: a copy of the tree, in a folder with blanks in its name, builds from nothing, tells its story and
+# installs to another such folder, with make alone.
 set -eu
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL DESTDIR PREFIX PROMPT
@@ -15,7 +15,7 @@ fail() {
 clone="$scratch/a folder (with blanks)"
 mkdir "$clone"
 if ! git ls-files -z --cached --others --exclude-standard >"$scratch/list" 2>/dev/null || [ ! -s "$scratch/list" ]; then
-    find . -name .git -prune -o -path ./build -prune -o -type f -print0 >"$scratch/list"
+    find . \( -path ./build -o -name node_modules -o -name .git \) -prune -o -type f -print0 >"$scratch/list"
 fi
 # A file may have gone that git still lists.
 tar -cf - --ignore-failed-read --null -T "$scratch/list" 2>/dev/null | tar -xf - -C "$clone"

@@ -4,8 +4,8 @@
 #   tools/check-files.sh [FOLDER]      checks the tree in FOLDER, this one by default
 #   tools/check-files.sh --self-test   checks that it would catch what it is there to catch
 #
-# A source file has one job, which its first comment tells: under 900 lines, with a name that no other has. No file names a
-# folder of somebody's machine or the package mirror it was made with: neither is there for the next reader.
+# A source file has one job, which its first comment tells: under 900 lines, with a name that no other has. No file
+# names a folder of somebody's machine or the package mirror it was made with: neither is there for the next reader.
 set -eu
 
 longest=900
@@ -20,13 +20,15 @@ LONGER
 files() {
     git ls-files -z --cached --others --exclude-standard 2>/dev/null | tr '\0' '\n' | LC_ALL=C sort >"$list"
     if [ ! -s "$list" ]; then
-        find . -name .git -prune -o -path ./build -prune -o -type f -print | sed 's@^\./@@' | LC_ALL=C sort >"$list"
+        find . \( -path ./build -o -name node_modules -o -name .git \) -prune -o -type f -print |
+            sed 's@^\./@@' | LC_ALL=C sort >"$list"
     fi
 }
 
 # Put together here, so that this file does not hold them.
 slash=/
-somebodys="(^|[^A-Za-z0-9_.~})*-])${slash}(work|root|Users)${slash}[A-Za-z0-9_.]|(^|[^A-Za-z0-9_.~})*-])${slash}home${slash}[a-z]"
+before='(^|[^A-Za-z0-9_.~})*-])' # the path is absolute
+somebodys="$before${slash}(work|root|Users)${slash}[A-Za-z0-9_.]|$before${slash}home${slash}[a-z]"
 mirrors='"resolved": *"http''|registry\.[a-z]+''js\.|pkg\.dev/'
 
 # One line FILE:LINE: reason for each thing that is not as it should be.

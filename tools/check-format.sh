@@ -18,7 +18,7 @@ done
 }
 
 sources() {
-    find include src tests bench examples tools -name '*.[ch]' -exec "$tool" --style=file "$@" {} + 2>&1
+    find . \( -path ./build -o -name node_modules \) -prune -o -name '*.[ch]' -exec "$tool" --style=file "$@" {} + 2>&1
 }
 
 case ${1:-} in

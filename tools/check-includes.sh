@@ -7,7 +7,8 @@
 #   cli, server -> shohin.h alone         engine -> model, text, backend       model, text, backend -> format
 #   everything of the library -> base     outside of backend/, its own headers: backend/NAME.h, not backend/cpu/NAME.h
 #
-# A part may also look further down (engine -> format). Prints one line FILE:LINE: reason for each include that does not fit.
+# A part may also look further down (engine -> format). Prints one line FILE:LINE: reason for each include that does not
+# fit.
 set -eu
 
 check() {

@@ -1,8 +1,8 @@
 #!/bin/sh
 # check-install.sh: what is installed is whole and usable: `tools/check-install.sh BUILD`.
 #
-# Installs into a folder of its own, runs the program from there with its demo model, builds the example against the shared
-# and against the static library as pkg-config says, and holds what the three write against each other.
+# Installs into a folder of its own, runs the program from there with its demo model, builds the example against the
+# shared and against the static library as pkg-config says, and holds what the three write against each other.
 set -eu
 build=$1
 source=$(cd "$(dirname "$0")/.." && pwd)
@@ -61,7 +61,7 @@ example() {
 }
 example shared CFLAGS='-O2 -Wall -Wextra -Werror -pedantic'
 example static CFLAGS='-O2 -Wall -Wextra -Werror -pedantic' STATIC=1
-readelf -d shared/complete | grep -q 'NEEDED.*libshohin\.so\.0' || fail "the shared example does not ask for libshohin.so.0"
+readelf -d shared/complete | grep -q 'NEEDED.*libshohin\.so\.0' || fail "the shared example asks for no libshohin.so.0"
 readelf -d static/complete | grep -q 'NEEDED.*libshohin' && fail "the static example asks for libshohin.so"
 
 LD_LIBRARY_PATH=$lib shared/complete "$model" "$prompt" "$tokens" >shared.txt || fail "the shared example fails"

@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 status=0
 scripts=$(mktemp)
 trap 'rm -f "$scripts"' EXIT
-find tools tests examples bench -name '*.sh' | LC_ALL=C sort >"$scripts"
+find . \( -path ./build -o -name node_modules \) -prune -o -name '*.sh' -print |
+    sed 's@^\./@@' | LC_ALL=C sort >"$scripts"
 while IFS= read -r script; do
     case $(head -n 1 "$script") in
     '#!/bin/sh') sh -n "$script" || status=1 ;;

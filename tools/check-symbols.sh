@@ -1,16 +1,16 @@
 #!/bin/sh
 # check-symbols.sh: what the libraries show the world: `tools/check-symbols.sh shohin.h libshohin.so libshohin.a`.
 #
-# The shared library exports what the header declares with SH_API, nothing more and nothing less; every global name in the
-# static one begins with sh_, so that it cannot clash with a name of the program that links it.
+# The shared library exports what the header declares with SH_API, nothing more and nothing less; every global name in
+# the static one begins with sh_, so that it cannot clash with a name of the program that links it.
 set -eu
 header=$1 shared=$2 static=$3
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# A declaration may span lines: the compiler takes the comments away, the macro is kept as it is, then there is one statement a
-# line, and the name stands before its first '('.
+# A declaration may span lines: the compiler takes the comments away, the macro is kept as it is, then there is one
+# statement a line, and the name stands before its first '('.
 sed 's/^# *define SH_API.*//' "$header" | "${CC:-cc}" -E -P -x c - |
     tr '\n' ' ' | sed 's/[;{}]/\n/g' |
     sed -n 's/.*SH_API  *\([^(]*\)(.*/\1/p' | sed 's/.*[ *]//' | LC_ALL=C sort >"$scratch/declared"

@@ -3,8 +3,9 @@
 #
 # FUZZ_SECONDS  for each (60)
 # FUZZ_SEED     of the random changes: a new one each time unless given; printed
-# Each starts from a copy of its seeds (tests/fuzz/corpus/NAME), so that the tree stays as it was. What a fuzzer found is
-# kept in build/fuzz/found/NAME/ with the command that shows it again; the run then fails.
+#
+# Each starts from a copy of its seeds (tests/fuzz/corpus/NAME), so that the tree stays as it was. What a fuzzer found
+# is kept in build/fuzz/found/NAME/, and the command that shows it again is printed; the run then fails.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -5,8 +5,8 @@
 #
 # Asks each thing itself whether it is there (a compiler compiles, pkg-config knows a library), so nothing is remembered
 # that could be out of date, and a machine that has everything is done in a moment, without apt-get. What is missing is
-# installed with apt-get, as root or by sudo, after a question if a person is there to answer it. Without apt-get, or with
-# INSTALL=no, it names the packages and stops. INSTALL=yes leaves the question out.
+# installed with apt-get, as root or by sudo, after a question if a person is there to answer it. Without apt-get, or
+# with INSTALL=no, it names the packages and stops. INSTALL=yes leaves the question out.
 # shellcheck disable=SC2086 # $missing and $wished are lists of words
 set -u
 
@@ -57,7 +57,8 @@ need() {
     "$@" || missing="$missing $packages"
 }
 
-# The same for what does good but is not needed: it never makes a run stop, and comes along when something else is installed.
+# The same for what does good but is not needed: it never makes a run stop, and comes along when something else is
+# installed.
 wish() {
     packages=$1
     shift
@@ -106,7 +107,7 @@ if [ "${INSTALL:-}" = no ]; then
     fail "missing, and not installed because of INSTALL=no: $missing"
 fi
 if ! have apt-get; then
-    fail "missing: $missing (the names are Debian's). There is no apt-get here: install them as this system does, then try again"
+    fail "missing: $missing (Debian's names). There is no apt-get here: install them as this system does"
 fi
 if [ "$(id -u)" -eq 0 ]; then
     as_root=
@@ -119,7 +120,7 @@ else
 fi
 
 if [ -t 0 ] && [ "${INSTALL:-}" != yes ]; then
-    printf 'These packages are missing: %s\nInstall them now (%s)? [Y/n] ' "$missing" "${as_root:+$as_root }$command" >&2
+    printf 'Missing: %s\nInstall now with %s? [Y/n] ' "$missing" "'${as_root:+$as_root }$command'" >&2
     read -r answer || answer=n
     case $answer in
     '' | [Yy]*) ;;

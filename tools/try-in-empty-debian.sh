@@ -3,9 +3,10 @@
 #
 #   tools/try-in-empty-debian.sh [--worktree] [COMMAND...]
 #
-# Lays down the smallest Debian that debootstrap makes in a temporary folder, with this machine's mirror and apt settings, adds
-# make and a clone of this repository (of what is committed; with --worktree of the files as they lie), and runs each COMMAND
-# there without a terminal: 'make demo' and 'make check' if none is given. '.ci/run' is another to try; it adds make itself.
+# Lays down the smallest Debian that debootstrap makes in a temporary folder, with this machine's mirror and apt
+# settings, adds make and a clone of this repository (of what is committed; with --worktree of the files as they lie),
+# and runs each COMMAND there without a terminal: 'make demo' and 'make check' if none is given. '.ci/run' is another to
+# try; it adds make itself.
 #
 # SUITE    the Debian to lay down (bookworm)
 # BASE     a tar file: taken as the empty Debian if it is there, written otherwise, which saves a minute the next time
@@ -83,6 +84,8 @@ printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 chmod +x "$root/usr/sbin/policy-rc.d"
 mount_there proc -tproc proc
 mount_there dev --bind /dev
+mount --make-private "$root/dev" # else the next mount would appear in this machine's /dev as well
+mount_there dev/pts -tdevpts devpts # terminals, for the tests that open one
 
 inside() {
     env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 CI="${CI:-true}" \
@@ -98,7 +101,7 @@ if [ -n "$worktree" ]; then
     (cd "$source" && git ls-files -z --cached --others --exclude-standard |
         tar -cf - --ignore-failed-read --null -T - 2>/dev/null) | tar --no-same-owner -xf - -C "$clone"
 else
-    git clone -q --no-hardlinks "$source" "$clone" || fail "nothing is committed? --worktree takes the files as they lie"
+    git clone -q --no-hardlinks "$source" "$clone" || fail "nothing is committed? See --worktree"
 fi
 
 # ---- the commands ----
@@ -107,8 +110,8 @@ status=0
 case $1 in
 make*)
     say "installing make"
-    inside sh -c 'apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install make' \
-        >"$scratch/make.log" 2>&1 || {
+    inside sh -c 'apt-get -qq update && export DEBIAN_FRONTEND=noninteractive &&
+        apt-get -qq -y --no-install-recommends install make' >"$scratch/make.log" 2>&1 || {
         tail -n 20 "$scratch/make.log" >&2
         fail "make cannot be installed there"
     }

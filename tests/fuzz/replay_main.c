@@ -1,8 +1,8 @@
 /* replay_main.c: runs a fuzzer's entry point over the files it is given, without libFuzzer.
  *
- * Each argument is a file or a folder of files (its own, not those of folders inside). Every input lies in a block of its
- * own, of exactly its size, so that AddressSanitizer sees a read past its end. Fails if there was no input: a replay of
- * nothing guards nothing. */
+ * Each argument is a file or a folder of files (its own, not those of folders inside). Every input lies in a block of
+ * its own, of exactly its size, so that AddressSanitizer sees a read past its end. Fails if there was no input: a replay
+ * of nothing guards nothing. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdint.h>
