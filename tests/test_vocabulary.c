@@ -103,7 +103,12 @@ static void eos_past_the_end(vocabulary *v) {
     v->eos = 151645;
 }
 static void eot_past_the_end(vocabulary *v) {
-    v->eot = 4294967295;
+    v->eot = 4294967294;
+}
+static void long_control_token(vocabulary *v) {
+    static char name[514];
+    memset(name, 'x', 513);
+    vocabulary_token(v, name, 3);
 }
 static void add_bos_without_bos(vocabulary *v) {
     v->add_bos = 1;
@@ -166,9 +171,13 @@ static void vocabularies_that_do_not_fit(void **state) {
         {merge_of_control, SH_ERR_FORMAT, "merge 0 'a <b>' names token 256, which is no token of text"},
         {merge_of_raw_text, SH_ERR_FORMAT, "merge 0 '\xc3\xa9 \xc3\xa9' makes token 256, which is no token of text"},
         {merge_twice, SH_ERR_FORMAT, "merges 0 and 2 are both 'a b': which of them counts is not known"},
+        {long_control_token, SH_ERR_FORMAT,
+         "token 256 is a control or user-defined token of 513 bytes, but at most 512 are run; the vocabulary is "
+         "damaged: "
+         "convert the model again"},
         {bos_past_the_end, SH_ERR_FORMAT, "key '" K "bos_token_id' is 256, but the vocabulary has 256 tokens"},
         {eos_past_the_end, SH_ERR_FORMAT, "key '" K "eos_token_id' is 151645, but the vocabulary has 256 tokens"},
-        {eot_past_the_end, SH_ERR_FORMAT, "key '" K "eot_token_id' is 4294967295, but the vocabulary has 256 tokens"},
+        {eot_past_the_end, SH_ERR_FORMAT, "key '" K "eot_token_id' is 4294967294, but the vocabulary has 256 tokens"},
         {add_bos_without_bos, SH_ERR_FORMAT, "key '" K "add_bos_token' is true, but '" K "bos_token_id' is missing"},
     };
 #undef K
@@ -189,9 +198,24 @@ static void vocabularies_that_do_not_fit(void **state) {
     vocabulary_free(v);
 }
 
+/* Some converters write -1 for "none". */
+static void no_special_ids(void **state) {
+    (void)state;
+    sh_tokenizer *t;
+    sh_tokenizer_info info;
+    vocabulary *v = vocabulary_new();
+    v->bos = v->eot = 4294967295;
+    require_ok(vocabulary_open(v, &t));
+    sh_tokenizer_describe(t, &info);
+    assert_int_equal(info.bos, -1);
+    sh_tokenizer_close(t);
+    vocabulary_free(v);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vocabularies_that_do_not_fit),
+        cmocka_unit_test(no_special_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,8 +16,8 @@ static sh_status open_model(sh_engine *engine, const sh_engine_options *options)
     if (status != SH_OK) return status; /* names the path itself */
     sh_rope_override rope = {options->rope_scaling, options->yarn_factor, options->yarn_original_context};
     const sh_layout *layout = &engine->file->layout;
-    status = sh_config_read(engine->file->gguf, &rope, &engine->config);
-    if (status == SH_OK && layout->refusal[0]) status = sh_fail(SH_ERR_UNSUPPORTED, "%s", layout->refusal);
+    if (layout->refusal[0]) status = sh_fail(SH_ERR_UNSUPPORTED, "%s", layout->refusal);
+    if (status == SH_OK) status = sh_config_read(engine->file->gguf, &rope, &engine->config);
     if (status == SH_OK) status = sh_params_open(layout, &engine->config, &engine->params);
     if (status == SH_OK) status = sh_tokenizer_open(engine->file, &engine->tokenizer);
     if (status == SH_OK) {

@@ -178,6 +178,13 @@ static bool is_clean(const order_fit *fit) {
     return fit->threes == 0 && fit->scales == 0;
 }
 
+/* The value by which OxiBonsai names its layout; its other keys only say who wrote the file. */
+static bool names_codes_first(const sh_gguf_key *key) {
+    if (key->type != SH_GGUF_STRING) return false;
+    const uint8_t *cursor = key->data;
+    return sh_view_is(sh_gguf_next_string(&cursor), "TQ2_0_G128");
+}
+
 /* Decides between scale first and codes first; `key` is OxiBonsai's mark, or NULL. */
 static sh_status decide_order(const sh_q2_question *q, const sh_gguf_key *key, sh_layout *out) {
     sample s = {0};
@@ -192,14 +199,14 @@ static sh_status decide_order(const sh_q2_question *q, const sh_gguf_key *key, s
         return sh_fail(SH_ERR_FORMAT,
                        "no reading of type 42 in groups of 128 fits the contents: %s: the file is damaged" OVERRIDE,
                        numbers);
-    if (key && !codes_first)
+    if (key && names_codes_first(key) && !codes_first)
         return sh_fail(SH_ERR_FORMAT,
                        "key '%.*s' says that type 42 is codes-first, the contents say that it is not: %s" OVERRIDE,
                        SH_VIEW_ARG(key->name), numbers);
     if (!key && scale_first && codes_first)
         return sh_fail(SH_ERR_FORMAT, "the contents of type 42 in groups of 128 fit both orders: %s" OVERRIDE, numbers);
-    out->q2 = codes_first ? SH_Q2_CODES_FIRST : SH_Q2_128;
-    if (key) {
+    out->q2 = codes_first && (key || !scale_first) ? SH_Q2_CODES_FIRST : SH_Q2_128;
+    if (key && codes_first) {
         snprintf(out->q2_reason, sizeof out->q2_reason, "offsets fit groups of 128; key '%.*s' marks OxiBonsai; %s",
                  (int)(key->name.length > 40 ? 40 : key->name.length), key->name.data, numbers);
     } else {
@@ -265,12 +272,12 @@ sh_status sh_q2_decide(const sh_q2_question *q, sh_layout *out) {
         is_64 = g64.fitting == total || g128.fitting != total;
         is_128 = g128.fitting == total || g64.fitting != total;
     }
-    if (is_64 && is_128 && key) is_64 = false; /* OxiBonsai has no groups of 64 */
+    if (is_64 && is_128 && key) is_64 = false; /* OxiBonsai's own layout has groups of 128 */
     if (is_64 == is_128) return refuse_offsets(q, &g64, &g128);
     if (is_128) return decide_order(q, key, out);
-    if (key)
+    if (key && names_codes_first(key))
         return sh_fail(SH_ERR_FORMAT,
-                       "key '%.*s' says that the file is OxiBonsai's, whose type 42 has groups of 128, but the offsets "
+                       "key '%.*s' says TQ2_0_G128, type 42 in groups of 128, but the offsets "
                        "fit groups of 64 only" OVERRIDE,
                        SH_VIEW_ARG(key->name));
     out->q2 = SH_Q2_64;

@@ -8,12 +8,14 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/seed.h"
 
 /* ---- the merge table ------------------------------------------------------------------------------------ */
 
 static uint32_t slot_of(const sh_merges *merges, uint32_t left, uint32_t right) {
-    uint64_t hash = ((uint64_t)left << 32 | right) * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)(hash >> 32 ^ hash >> 17) & merges->mask;
+    uint64_t hash = (((uint64_t)left << 32 | right) ^ merges->seed) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = ((hash ^ hash >> 32) + merges->seed) * UINT64_C(0xbf58476d1ce4e5b9);
+    return (uint32_t)(hash >> 32) & merges->mask;
 }
 
 sh_status sh_merges_open(sh_merges *merges, uint32_t n) {
@@ -23,6 +25,7 @@ sh_status sh_merges_open(sh_merges *merges, uint32_t n) {
     if (!merges->slots) return sh_fail(SH_ERR_MEMORY, "out of memory for %u merges", n);
     memset(merges->slots, 0xff, slots * sizeof *merges->slots); /* every rank SH_RANK_NONE */
     merges->mask = (uint32_t)(slots - 1);
+    merges->seed = sh_hash_seed();
     return SH_OK;
 }
 

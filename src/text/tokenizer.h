@@ -45,6 +45,7 @@ typedef struct sh_merge {
 typedef struct sh_merges {
     sh_merge *slots;
     uint32_t mask; /* slots - 1 */
+    uint64_t seed; /* of the hashes */
 } sh_merges;
 
 sh_status sh_merges_open(sh_merges *merges, uint32_t n);

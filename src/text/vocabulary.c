@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/seed.h"
 #include "base/utf8.h"
 #include "format/gguf.h"
 
@@ -27,6 +28,7 @@ enum { NO_TOKEN = SH_RANK_NONE };
  * slots are asked for so many steps before they are used. */
 enum { AHEAD = 16 };
 enum { MAX_TOKENS = 1 << 24, MAX_MERGES = 1 << 24 }; /* far above any vocabulary; ids stay within 31 bits */
+enum { MAX_ADDED = 512 }; /* bytes of a control or user-defined token; real ones have fewer than 64 */
 
 static const char *const end_names[] = {"<|im_end|>", "<|endoftext|>", "<|fim_pad|>", "<|repo_name|>", "<|file_sep|>"};
 
@@ -44,6 +46,7 @@ typedef struct reader {
     uint32_t *hashes; /* of the names */
     name_slot *slots;
     uint32_t mask;
+    uint64_t seed;                 /* of the hashes */
     int16_t byte_of[ALPHABET_END]; /* -1: stands for no byte */
     uint8_t *joined;               /* both halves of a merge */
     size_t joined_capacity;
@@ -52,15 +55,15 @@ typedef struct reader {
 
 /* ---- names to ids --------------------------------------------------------------------------------------- */
 
-static uint32_t hash_name(sh_view name) {
-    uint64_t hash = name.length * UINT64_C(0x9e3779b97f4a7c15);
+static uint32_t hash_name(const reader *r, sh_view name) {
+    uint64_t hash = r->seed ^ name.length * UINT64_C(0x9e3779b97f4a7c15);
     const char *s = name.data;
     size_t n = name.length;
     for (; n >= 8; n -= 8, s += 8) {
         uint64_t word;
         memcpy(&word, s, 8);
         hash = (hash ^ word) * UINT64_C(0xbf58476d1ce4e5b9);
-        hash ^= hash >> 29;
+        hash = (hash ^ hash >> 29) + r->seed;
     }
     uint64_t word = 0;
     if (n) memcpy(&word, s, n);
@@ -82,7 +85,7 @@ static name_slot *slot_of(const reader *r, sh_view name, uint32_t hash) {
 }
 
 static uint32_t find_token(const reader *r, sh_view name) {
-    return slot_of(r, name, hash_name(name))->id;
+    return slot_of(r, name, hash_name(r, name))->id;
 }
 
 static uint32_t find_text(const reader *r, const char *name) {
@@ -167,6 +170,7 @@ static sh_status collect_names(reader *r) {
     size_t slots = 64;
     while (slots < (size_t)t->n_tokens + t->n_tokens / 2) slots *= 2;
     r->mask = (uint32_t)(slots - 1);
+    r->seed = sh_hash_seed();
     r->slots = sh_realloc(NULL, slots, sizeof *r->slots);
     r->names = sh_realloc(NULL, t->n_tokens, sizeof *r->names);
     r->hashes = sh_realloc(NULL, t->n_tokens, sizeof *r->hashes);
@@ -177,7 +181,7 @@ static sh_status collect_names(reader *r) {
     if (r->names && r->hashes) {
         for (uint32_t id = 0; id < t->n_tokens; id++) {
             r->names[id] = sh_gguf_next_string(&cursor);
-            r->hashes[id] = hash_name(r->names[id]);
+            r->hashes[id] = hash_name(r, r->names[id]);
             total += r->names[id].length; /* all lie in the file: no overflow */
         }
     }
@@ -225,6 +229,13 @@ static sh_status add_bytes(reader *r, uint32_t id, size_t *end) {
     sh_tokenizer *t = r->tokenizer;
     sh_view name = r->names[id];
     const uint8_t *s = (const uint8_t *)name.data;
+    /* These are looked for at every byte of a text. */
+    if (t->kinds[id] != SH_TOKEN_TEXT && name.length > MAX_ADDED)
+        return sh_fail(
+            SH_ERR_FORMAT,
+            "token %u is a control or user-defined token of %zu bytes, but at most %d are run; the vocabulary "
+            "is damaged: convert the model again",
+            id, name.length, MAX_ADDED);
     for (size_t i = 0; i < name.length;) {
         size_t length;
         if (sh_utf8_next(s + i, name.length - i, &length) != SH_UTF8_CHARACTER)
@@ -330,8 +341,8 @@ static sh_status split_merge(const reader *r, uint32_t rank, sh_view text, merge
     merge->text = text;
     merge->left = (sh_view){text.data, (size_t)(space - text.data)};
     merge->right = (sh_view){space + 1, text.length - merge->left.length - 1};
-    merge->left_hash = hash_name(merge->left);
-    merge->right_hash = hash_name(merge->right);
+    merge->left_hash = hash_name(r, merge->left);
+    merge->right_hash = hash_name(r, merge->right);
     __builtin_prefetch(&r->slots[merge->left_hash & r->mask]);
     __builtin_prefetch(&r->slots[merge->right_hash & r->mask]);
     return SH_OK;
@@ -447,7 +458,13 @@ static sh_status sort_added(sh_tokenizer *t) {
 static sh_status read_id(const reader *r, const char *key, int32_t *id) {
     uint32_t value = 0;
     *id = -1;
-    if (!sh_gguf_find(r->gguf, key)) return SH_OK;
+    const sh_gguf_key *found = sh_gguf_find(r->gguf, key);
+    if (!found) return SH_OK;
+    /* Some converters write -1 for "none". */
+    if (found->type != SH_GGUF_ARRAY && found->type != SH_GGUF_STRING) {
+        int64_t number = sh_gguf_integer(found, 0);
+        if (number == -1 || (found->type == SH_GGUF_U32 && number == UINT32_MAX)) return SH_OK;
+    }
     sh_status status = sh_gguf_get_u32(r->gguf, key, &value);
     if (status != SH_OK) return status;
     if (value >= r->tokenizer->n_tokens)

@@ -8,6 +8,25 @@
 #include <string.h>
 
 #include "format/file.h"
+#include "model/config.h"
+
+/* A vocabulary that opens turns a text into ids of its own. */
+static void look_at_text(const sh_file *file) {
+    static const char text[] = "Hello <|im_end|> caf\xc3\xa9 12\xff\n";
+    sh_tokenizer *tokenizer = NULL;
+    sh_tokenizer_info info;
+    int32_t *ids = NULL;
+    size_t n = 0;
+    if (sh_tokenizer_open(file, &tokenizer) != SH_OK) {
+        check(sh_error_text()[0] != 0);
+        return;
+    }
+    sh_tokenizer_describe(tokenizer, &info);
+    if (sh_tokenize(tokenizer, text, sizeof text - 1, SH_TOKENIZE_SPECIAL | SH_TOKENIZE_BOS, &ids, &n) == SH_OK)
+        for (size_t i = 0; i < n; i++) check(ids[i] >= 0 && (uint32_t)ids[i] < info.n_tokens);
+    sh_free(ids);
+    sh_tokenizer_close(tokenizer);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -85,6 +104,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         describe(&file);
         sh_layout_close(&file.layout);
     }
+    look_at_text(&file);
+    sh_config config;
+    sh_rope_override none = {0};
+    if (sh_config_read(file.gguf, &none, &config) != SH_OK) check(sh_error_text()[0] != 0);
     sh_gguf_close(file.gguf);
     return 0;
 }
