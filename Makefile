@@ -22,7 +22,7 @@ help:
 	echo 'make format        lay out the sources (clang-format 14)'
 	echo 'make clean         remove what was built'
 	echo
-	echo 'Packages that are missing are installed with apt-get, after a question.'
+	echo 'Packages that are missing are installed with apt-get, on a terminal after a question.'
 	echo 'INSTALL=no only names them, INSTALL=yes does not ask.'
 
 build:
@@ -43,7 +43,7 @@ check-full: check
 
 install:
 	sh tools/packages.sh build
-	sh tools/build.sh release
+	sh tools/build.sh release shohin shohin_static shohin_shared shohin_generated
 	cmake --install build/release --prefix "$$PREFIX"
 
 format:

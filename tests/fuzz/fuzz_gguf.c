@@ -10,24 +10,6 @@
 #include "format/file.h"
 #include "model/config.h"
 
-/* A vocabulary that opens turns a text into ids of its own. */
-static void look_at_text(const sh_file *file) {
-    static const char text[] = "Hello <|im_end|> caf\xc3\xa9 12\xff\n";
-    sh_tokenizer *tokenizer = NULL;
-    sh_tokenizer_info info;
-    int32_t *ids = NULL;
-    size_t n = 0;
-    if (sh_tokenizer_open(file, &tokenizer) != SH_OK) {
-        check(sh_error_text()[0] != 0);
-        return;
-    }
-    sh_tokenizer_describe(tokenizer, &info);
-    if (sh_tokenize(tokenizer, text, sizeof text - 1, SH_TOKENIZE_SPECIAL | SH_TOKENIZE_BOS, &ids, &n) == SH_OK)
-        for (size_t i = 0; i < n; i++) check(ids[i] >= 0 && (uint32_t)ids[i] < info.n_tokens);
-    sh_free(ids);
-    sh_tokenizer_close(tokenizer);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static volatile float sink;
@@ -88,6 +70,24 @@ static void describe(const sh_file *file) {
     }
     for (uint64_t i = 0; i < info.n_tensors; i++) check(sh_file_tensor(file, i, &tensor) == SH_OK);
     check(sh_file_tensor(file, info.n_tensors, &tensor) == SH_ERR_ARGUMENT);
+}
+
+/* A vocabulary that opens turns a text into ids of its own. */
+static void look_at_text(const sh_file *file) {
+    static const char text[] = "Hello <|im_end|> caf\xc3\xa9 12\xff\n";
+    sh_tokenizer *tokenizer = NULL;
+    sh_tokenizer_info info;
+    int32_t *ids = NULL;
+    size_t n = 0;
+    if (sh_tokenizer_open(file, &tokenizer) != SH_OK) {
+        check(sh_error_text()[0] != 0);
+        return;
+    }
+    sh_tokenizer_describe(tokenizer, &info);
+    if (sh_tokenize(tokenizer, text, sizeof text - 1, SH_TOKENIZE_SPECIAL | SH_TOKENIZE_BOS, &ids, &n) == SH_OK)
+        for (size_t i = 0; i < n; i++) check(ids[i] >= 0 && (uint32_t)ids[i] < info.n_tokens);
+    sh_free(ids);
+    sh_tokenizer_close(tokenizer);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

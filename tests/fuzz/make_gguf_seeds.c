@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "format/formats.h"
 #include "format/gguf.h"
 
@@ -121,6 +122,37 @@ static void seed_one(const char *name, uint32_t type, uint64_t cols, uint64_t ro
     end(w);
 }
 
+/* A byte-level vocabulary: the 256 bytes, two control tokens, a merge. */
+static void seed_vocabulary(void) {
+    static char names[256][3];
+    sh_view tokens[259];
+    int32_t types[259];
+    for (uint32_t byte = 0, next = 256; byte < 256; byte++) {
+        bool printable = (byte >= 33 && byte <= 126) || (byte >= 161 && byte != 173);
+        size_t n = sh_utf8_put(printable ? byte : next++, (uint8_t *)names[byte]);
+        tokens[byte] = (sh_view){names[byte], n};
+        types[byte] = 1;
+    }
+    tokens[256] = (sh_view){"<|endoftext|>", 13};
+    tokens[257] = (sh_view){"<|im_end|>", 10};
+    tokens[258] = (sh_view){"He", 2};
+    types[256] = types[257] = 3;
+    types[258] = 1;
+    sh_view merge = {"H e", 3};
+    sh_gguf_writer *w = begin("vocabulary", 32);
+    must(sh_gguf_put_string(w, "general.architecture", "qwen3"));
+    must(sh_gguf_put_u32(w, "qwen3.block_count", 2));
+    must(sh_gguf_put_string(w, "tokenizer.ggml.model", "gpt2"));
+    must(sh_gguf_put_string(w, "tokenizer.ggml.pre", "qwen2"));
+    must(sh_gguf_put_strings(w, "tokenizer.ggml.tokens", tokens, 259));
+    must(sh_gguf_put_i32s(w, "tokenizer.ggml.token_type", types, 259));
+    must(sh_gguf_put_strings(w, "tokenizer.ggml.merges", &merge, 1));
+    must(sh_gguf_put_u32(w, "tokenizer.ggml.bos_token_id", 256));
+    must(sh_gguf_put_u32(w, "tokenizer.ggml.eos_token_id", 257));
+    must(sh_gguf_put_bool(w, "tokenizer.ggml.add_bos_token", true));
+    end(w);
+}
+
 int main(int argc, char **argv) {
     if (argc != 2) {
         fprintf(stderr, "usage: make_gguf_seeds FOLDER\n");
@@ -128,6 +160,7 @@ int main(int argc, char **argv) {
     }
     folder = argv[1];
     seed_metadata();
+    seed_vocabulary();
     seed_formats();
     seed_q2("q2-64", SH_Q2_0_G64, NULL);
     seed_q2("q2-128", SH_Q2_0_G128, NULL);
