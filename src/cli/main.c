@@ -34,6 +34,10 @@ static int unknown_command(const char *word) {
         least = distance;
     }
     if (word[0] == '-') return cli_wrong(NULL, "\"%.60s\": the command comes before its options", word);
+    static const char *const later[] = {"chat", "serve", "server", "bench", "pull", "convert", "quantize", "compare"};
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (!strcmp(word, later[i])) return cli_wrong(NULL, "\"%s\" is not there yet; 'run' continues a text", word);
+    if (!strcmp(word, "perplexity")) return cli_wrong(NULL, "\"perplexity\" is not a command; 'score' prints it");
     if (nearest) return cli_wrong(NULL, "\"%.60s\" is not a command; did you mean \"%s\"?", word, nearest->name);
     return cli_wrong(NULL, "\"%.60s\" is not a command", word);
 }

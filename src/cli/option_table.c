@@ -313,14 +313,19 @@ const cli_option cli_option_table[] = {
 };
 const size_t cli_option_count = sizeof cli_option_table / sizeof *cli_option_table;
 
-#define NO_PENALTY "nothing here alters the probabilities but --temp, --top-k, --top-p and --min-p; leave it out"
-#define NO_SPLIT   "a model runs on one device, chosen by --device; leave it out"
-#define NO_MAP     "weights stay in the file's map or in one packed copy; leave it out"
+#define NO_DOWNLOAD    "nothing is downloaded; fetch the GGUF file and give it by -m"
+#define NO_CHAT        "there is no chat yet: 'run' continues a text"
+#define NO_SPECULATION "there is no speculation yet; leave it out"
+#define NO_KV_TYPE     "keys and values are kept as the device keeps them; leave it out"
+#define NO_SERVER      "there is no server yet; leave it out"
+#define NO_GRAMMAR     "text is not constrained yet; leave it out"
+#define NO_PENALTY     "nothing here alters the probabilities but --temp, --top-k, --top-p and --min-p; leave it out"
+#define NO_SPLIT       "a model runs on one device, chosen by --device; leave it out"
+#define NO_MAP         "weights stay in the file's map or in one packed copy; leave it out"
 
 const cli_habit cli_habit_table[] = {
     /* true here already */
     {{"--jinja"}, CLI_HABIT_TRUE, false, "--jinja changes nothing: no chat template is ever guessed or simplified"},
-    {{"-cnv", "--conversation"}, CLI_HABIT_TRUE, false, "-cnv changes nothing: 'run' continues a text"},
     {{"-no-cnv", "--no-conversation"}, CLI_HABIT_TRUE, false, "-no-cnv changes nothing: 'run' continues a text"},
     {{"-fa", "--flash-attn"}, CLI_HABIT_TRUE, true, "-fa changes nothing: attention is always computed block by block"},
     {{"-ngl", "--gpu-layers", "--n-gpu-layers"},
@@ -344,10 +349,41 @@ const cli_habit cli_habit_table[] = {
     {{"--log-disable"}, CLI_HABIT_RENAMED, false, "log-level"},
     {{"--show-timings", "--perf"}, CLI_HABIT_RENAMED, false, "stats"},
 
+    {{"--num-predict"}, CLI_HABIT_RENAMED, false, "predict"},
+    {{"--num-ctx"}, CLI_HABIT_RENAMED, false, "ctx"},
+
     /* not here */
+    {{"-hf", "-hfr", "--hf-repo"}, CLI_HABIT_ABSENT, false, NO_DOWNLOAD},
+    {{"-hff", "--hf-file"}, CLI_HABIT_ABSENT, false, NO_DOWNLOAD},
+    {{"-mu", "--model-url"}, CLI_HABIT_ABSENT, false, NO_DOWNLOAD},
+    {{"-cnv", "--conversation", "--chat"}, CLI_HABIT_ABSENT, false, NO_CHAT},
+    {{"-i", "--interactive", "-mli"}, CLI_HABIT_ABSENT, false, NO_CHAT},
+    {{"-st", "--single-turn"}, CLI_HABIT_ABSENT, false, NO_CHAT},
+    {{"-sys", "--system-prompt"}, CLI_HABIT_ABSENT, false, NO_CHAT},
+    {{"-sysf", "--system-prompt-file"}, CLI_HABIT_ABSENT, false, NO_CHAT},
+    {{"--chat-template", "--chat-template-file", "--no-think"}, CLI_HABIT_ABSENT, false, NO_CHAT},
+    {{"-r", "--reverse-prompt", "--stop"},
+     CLI_HABIT_ABSENT,
+     false,
+     "there are no stop strings yet; -n limits the text"},
+    {{"-md", "--model-draft", "--draft"}, CLI_HABIT_ABSENT, false, NO_SPECULATION},
+    {{"--draft-max", "--draft-min"}, CLI_HABIT_ABSENT, false, NO_SPECULATION},
+    {{"-ctk", "--cache-type-k", "--kv-type"}, CLI_HABIT_ABSENT, false, NO_KV_TYPE},
+    {{"-ctv", "--cache-type-v"}, CLI_HABIT_ABSENT, false, NO_KV_TYPE},
+    {{"-nkvo", "--no-kv-offload"}, CLI_HABIT_ABSENT, false, NO_KV_TYPE},
+    {{"-np", "--parallel", "-cb"}, CLI_HABIT_ABSENT, false, NO_SERVER},
+    {{"--host", "--port", "--api-key"}, CLI_HABIT_ABSENT, false, NO_SERVER},
+    {{"--grammar", "--grammar-file"}, CLI_HABIT_ABSENT, false, NO_GRAMMAR},
+    {{"-j", "--json-schema", "--format"}, CLI_HABIT_ABSENT, false, NO_GRAMMAR},
+    {{"--session", "--prompt-cache"}, CLI_HABIT_ABSENT, false, "sessions are not saved yet; leave it out"},
+    {{"--lora", "--lora-scaled"}, CLI_HABIT_ABSENT, false, "adapters are not run; merge it into its model first"},
+    {{"-mm", "--mmproj"}, CLI_HABIT_ABSENT, false, "pictures are not read; leave it out"},
+    {{"--cpu"}, CLI_HABIT_ABSENT, false, "there is one set of kernels so far; leave it out"},
+    {{"-sp", "--special-tokens"}, CLI_HABIT_ABSENT, false, "control tokens are not printed; leave it out"},
     {{"--repeat-penalty", "--repeat-last-n"}, CLI_HABIT_ABSENT, false, NO_PENALTY},
     {{"--presence-penalty", "--frequency-penalty"}, CLI_HABIT_ABSENT, false, NO_PENALTY},
     {{"--mirostat", "--mirostat-lr", "--mirostat-ent"}, CLI_HABIT_ABSENT, false, NO_PENALTY},
+    {{"--typ-p", "--top-nsigma"}, CLI_HABIT_ABSENT, false, NO_PENALTY},
     {{"--typical", "--typical-p", "--top-n-sigma"}, CLI_HABIT_ABSENT, false, NO_PENALTY},
     {{"--xtc-probability", "--xtc-threshold", "--dynatemp-range"}, CLI_HABIT_ABSENT, false, NO_PENALTY},
     {{"--dry-multiplier", "--dry-base", "--dry-allowed-length"}, CLI_HABIT_ABSENT, false, NO_PENALTY},

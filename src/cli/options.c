@@ -264,6 +264,10 @@ static bool unknown(parser *p, const char *name, const char *shown) {
         if (!takes(p, &cli_option_table[i]) || !cli_resembles(name, cli_option_table[i].name, &distance) ||
             distance >= least)
             continue;
+        /* Every command takes these two, and nearly any word resembles them: only a slip of one letter counts. */
+        size_t offset = cli_option_table[i].offset;
+        if (distance > 1 && (offset == offsetof(cli_options, help) || offset == offsetof(cli_options, version)))
+            continue;
         nearest = &cli_option_table[i];
         least = distance;
     }
@@ -365,6 +369,12 @@ static bool short_options(parser *p, const char *word) {
         }
         if (!takes(p, option)) return elsewhere(p, option, shown);
         if (option->kind == CLI_FLAG) {
+            /* Behind a flag come only flags: "-hf" is no -h. */
+            const cli_option *next = letter[1] ? find_letter(letter[1]) : NULL;
+            if (letter[1] && (!next || next->kind != CLI_FLAG)) {
+                snprintf(shown, sizeof shown, "%.60s", word);
+                return unknown(p, "", shown);
+            }
             if (!take_value(p, option, shown, "")) return false;
             continue;
         }

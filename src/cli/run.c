@@ -330,7 +330,7 @@ static void tell_end(const run *r) {
         cli_note("the context is full: %zu tokens of prompt and %zu of text; -c makes room for more", r->n_prompt,
                  r->n_ids);
     if (r->options->stats && !r->options->json) tell_stats(r);
-    if (r->seed_drawn && !r->options->stats && !r->options->json) /* both have it already */
+    if (r->seed_drawn && r->n_ids && !r->interrupted && !r->options->stats && !r->options->json) /* both tell it */
         cli_note("seed %llu; --seed %llu gives this text again", (unsigned long long)r->sampling.seed,
                  (unsigned long long)r->sampling.seed);
 }

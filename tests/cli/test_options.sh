@@ -74,7 +74,7 @@ refused "-temp is not an option; did you mean --temp?; $r" run -temp 0.5
 refused "--temp is an option of run, not of info; see 'shohin info --help'" info --temp 1
 refused "-n is an option of run, not of tokenize; see 'shohin tokenize --help'" tokenize -n 5
 refused "--ids is an option of tokenize, score, not of run; $r" run --ids 1
-refused "--draft is not an option; $r" run --draft lookup
+refused "--draft: there is no speculation yet; leave it out; $r" run --draft lookup
 
 # what llama.cpp calls otherwise, or has and we have not
 refused "--ctx-size is called -c, --ctx here; $r" run --ctx-size 512
@@ -146,8 +146,8 @@ note() {
     expect_stderr "shohin: note: $expected"
 }
 note '--jinja changes nothing: no chat template is ever guessed or simplified' --jinja
-note "-cnv changes nothing: 'run' continues a text" -cnv
-note "-cnv changes nothing: 'run' continues a text" -cnv --conversation
+note "-no-cnv changes nothing: 'run' continues a text" -no-cnv
+note "-no-cnv changes nothing: 'run' continues a text" -no-cnv --no-conversation
 for words in -fa --flash-attn --flash-attn=on '-fa on' '-fa off' '-fa auto'; do
     # shellcheck disable=SC2086 # two words
     note '-fa changes nothing: attention is always computed block by block' $words
@@ -162,6 +162,21 @@ for layers in 0 99 -1 all auto; do
     expect_status 0
     expect_stderr 'shohin: note: -ngl only chooses the device (0: the CPU): all layers run on one; see --device'
 done
+
+# options of llama.cpp and ollama that are not here: never cut into a short option and a value
+refused "-hf: nothing is downloaded; fetch the GGUF file and give it by -m; $r" run -hf some/model -p x
+refused "-mu: nothing is downloaded; fetch the GGUF file and give it by -m; $r" run -mu http://localhost/x -p x
+refused "-cnv: there is no chat yet: 'run' continues a text; $r" run -cnv
+refused "-sys: there is no chat yet: 'run' continues a text; $r" run -sys 'you are' -p x
+refused "-md: there is no speculation yet; leave it out; $r" run -md draft.gguf Once
+refused "-ctk: keys and values are kept as the device keeps them; leave it out; $r" run -ctk q8_0 Once
+refused "-np: there is no server yet; leave it out; $r" run -np 4 Once
+refused "-hx is not an option; $r" run -hx
+refused "--num-ctx is called -c, --ctx here; $r" run --num-ctx 512 Once
+refused "--sessin is not an option; $r" run --sessin f Once
+run serve
+expect_status 2
+expect_stderr "shohin: \"serve\" is not there yet; 'run' continues a text; see 'shohin --help'"
 
 # help and version
 for words in --version -V version 'run --version' 'version --version'; do
