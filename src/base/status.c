@@ -37,8 +37,7 @@ const char *sh_error_text(void) {
     return error_text;
 }
 
-/* Names in messages come from files: what could upset a terminal or a JSON reader is replaced. */
-static void make_printable(char *text) {
+void sh_make_printable(char *text) {
     uint8_t *s = (uint8_t *)text;
     for (size_t n = strlen(text), length; n; s += length, n -= length)
         if (sh_utf8_next(s, n, &length) != SH_UTF8_CHARACTER || *s < 0x20 || *s == 0x7f) memset(s, '?', length);
@@ -50,7 +49,7 @@ sh_status sh_fail(sh_status status, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    make_printable(text);
+    sh_make_printable(text);
     memcpy(error_text, text, sizeof text);
     return status;
 }
@@ -63,7 +62,7 @@ sh_status sh_fail_in(sh_status status, const char *format, ...) {
     va_end(args);
     if (n < 0) n = 0;
     if ((size_t)n < sizeof text - 1) snprintf(text + n, sizeof text - (size_t)n, "%s", error_text);
-    make_printable(text);
+    sh_make_printable(text);
     memcpy(error_text, text, sizeof text);
     return status;
 }
@@ -80,7 +79,7 @@ void sh_log(sh_log_level level, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    make_printable(text);
+    sh_make_printable(text);
     log_function(log_user, level, text);
 }
 

@@ -13,6 +13,10 @@ sh_status sh_fail(sh_status status, const char *format, ...) __attribute__((form
 /* Puts a text in front of the current error text: "path: " + what went wrong. Returns `status`. */
 sh_status sh_fail_in(sh_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Texts from files are shown to people: what could upset a terminal or a JSON reader (control characters, invalid UTF-8)
+ * becomes '?'. In place. */
+void sh_make_printable(char *text);
+
 void sh_log(sh_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A byte string inside something else, not terminated. For printf: "%.*s", SH_VIEW_ARG(v). */

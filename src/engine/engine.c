@@ -30,6 +30,7 @@ static sh_status open_model(sh_engine *engine, const sh_engine_options *options)
     if (status != SH_OK) return status == SH_ERR_ARGUMENT ? status : sh_fail_in(status, "%s: ", options->path);
     engine->name = sh_copy_text(engine->config.name.data, engine->config.name.length);
     if (!engine->name) return sh_fail(SH_ERR_MEMORY, "out of memory for the model's name");
+    sh_make_printable(engine->name);
     return sh_rope_open(&engine->config, &engine->rope);
 }
 

@@ -22,6 +22,7 @@ static sh_status copy_text_key(const sh_gguf *gguf, const char *name, char **out
         view = sh_gguf_next_string(&cursor);
     }
     *out = sh_copy_text(view.data, view.length);
+    if (*out) sh_make_printable(*out);
     return *out ? SH_OK : sh_fail(SH_ERR_MEMORY, "no memory for the text of key '%s'", name);
 }
 
@@ -39,6 +40,8 @@ sh_status sh_file_open(const char *path, const sh_file_options *options, sh_file
     }
     if ((status = sh_gguf_open(path, &file->gguf))) goto fail;
     if ((status = sh_layout_open(file->gguf, q2, &file->layout))) goto fail;
+    sh_make_printable(file->layout.refusal);
+    sh_make_printable(file->layout.q2_reason);
     if ((status = copy_text_key(file->gguf, "general.architecture", &file->architecture))) goto fail;
     if ((status = copy_text_key(file->gguf, "general.name", &file->name))) goto fail;
     uint32_t n;
