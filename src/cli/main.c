@@ -22,6 +22,19 @@ static void fill_closed_descriptors(void) {
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd) _exit(CLI_FAILED);
 }
 
+/* Commands of other engines, and what to do instead. */
+static const char *const later[][2] = {
+    {"chat", "'run' continues a text"},
+    {"serve", "'run' continues a text"},
+    {"server", "'run' continues a text"},
+    {"bench", "'run --stats' tells speeds"},
+    {"perplexity", "'score' prints it"},
+    {"pull", "fetch the GGUF file and give it by -m"},
+    {"convert", "give a file that is GGUF already by -m"},
+    {"quantize", "give a file that is quantized already by -m"},
+    {"compare", "'score --json' prints the logits of one model"},
+};
+
 static int unknown_command(const char *word) {
     const cli_command *nearest = NULL;
     unsigned least = UINT32_MAX;
@@ -34,10 +47,8 @@ static int unknown_command(const char *word) {
         least = distance;
     }
     if (word[0] == '-') return cli_wrong(NULL, "\"%.60s\": the command comes before its options", word);
-    static const char *const later[] = {"chat", "serve", "server", "bench", "pull", "convert", "quantize", "compare"};
     for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (!strcmp(word, later[i])) return cli_wrong(NULL, "\"%s\" is not there yet; 'run' continues a text", word);
-    if (!strcmp(word, "perplexity")) return cli_wrong(NULL, "\"perplexity\" is not a command; 'score' prints it");
+        if (!strcmp(word, later[i][0])) return cli_wrong(NULL, "\"%s\" is not there yet; %s", word, later[i][1]);
     if (nearest) return cli_wrong(NULL, "\"%.60s\" is not a command; did you mean \"%s\"?", word, nearest->name);
     return cli_wrong(NULL, "\"%.60s\" is not a command", word);
 }

@@ -3,6 +3,7 @@
  * Owns the search for the demo model. Refuses to guess between files: -m, else SHOHIN_MODEL, else the one that came with the program. */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +40,13 @@ bool cli_model_path(const cli_options *options, char *path, size_t capacity) {
                                                                 : NULL;
     if (named) {
         int length = snprintf(path, capacity, "%s", named);
-        if (length >= 0 && (size_t)length < capacity) return true;
-        cli_fail("the model's path has %zu bytes, at most %zu can be", strlen(named), capacity - 1);
+        if (length < 0 || (size_t)length >= capacity) {
+            cli_fail("the model's path has %zu bytes, at most %zu can be", strlen(named), capacity - 1);
+            return false;
+        }
+        /* The library cannot know where a name that nobody typed comes from. */
+        if (options->model || !access(path, R_OK)) return true;
+        cli_fail("%s, which SHOHIN_MODEL names: %s; correct it, or name a GGUF file by -m", path, strerror(errno));
         return false;
     }
     if (beside_program(path, capacity) || installed(path, capacity)) return true;

@@ -67,9 +67,13 @@ bool cli_resembles(const char *a, const char *b, unsigned *distance) {
 
 /* ---- the table -------------------------------------------------------------------------------------------- */
 
+static bool is_name(const char *known, const char *name, size_t length) {
+    return known && strlen(known) == length && !memcmp(known, name, length);
+}
+
 static const cli_option *find_name(const char *name, size_t length) {
     for (size_t i = 0; i < cli_option_count; i++)
-        if (strlen(cli_option_table[i].name) == length && !memcmp(cli_option_table[i].name, name, length))
+        if (is_name(cli_option_table[i].name, name, length) || is_name(cli_option_table[i].alias, name, length))
             return &cli_option_table[i];
     return NULL;
 }
@@ -97,8 +101,7 @@ static bool takes(const parser *p, const cli_option *option) {
 static const cli_habit *find_habit(const char *word, size_t length) {
     for (size_t i = 0; i < cli_habit_count; i++)
         for (size_t j = 0; j < 3 && cli_habit_table[i].names[j]; j++)
-            if (strlen(cli_habit_table[i].names[j]) == length && !memcmp(cli_habit_table[i].names[j], word, length))
-                return &cli_habit_table[i];
+            if (is_name(cli_habit_table[i].names[j], word, length)) return &cli_habit_table[i];
     return NULL;
 }
 
@@ -307,6 +310,18 @@ static bool is_switch(const char *value) {
 }
 
 /* `value` is what stood behind a "=", or NULL. */
+static bool take_option(parser *p, const cli_option *option, const char *shown, const char *value) {
+    if (!takes(p, option)) return elsewhere(p, option, shown);
+    if (option->kind == CLI_FLAG) {
+        if (value) return refuse(p, "%s takes no value", shown);
+        return take_value(p, option, shown, "");
+    }
+    if (value) return take_value(p, option, shown, value);
+    if (p->at == p->argc) return refuse(p, "%s needs a value: %s", shown, option->argument);
+    return take_value(p, option, shown, p->argv[p->at++]);
+}
+
+/* `value` as above. */
 static bool habit(parser *p, const cli_habit *row, const char *shown, const char *value) {
     const cli_option *device = find_name("device", 6);
     switch (row->kind) {
@@ -331,19 +346,11 @@ static bool long_option(parser *p, const char *word) {
     const char *equals = strchr(word, '=');
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
     snprintf(shown, sizeof shown, "%.*s", (int)(length > 60 ? 60 : length), word);
+    const char *value = equals ? equals + 1 : NULL;
     const cli_option *option = find_name(word + 2, length - 2);
-    if (!option) {
-        const cli_habit *row = find_habit(word, length);
-        return row ? habit(p, row, shown, equals ? equals + 1 : NULL) : unknown(p, shown + 2, shown);
-    }
-    if (!takes(p, option)) return elsewhere(p, option, shown);
-    if (option->kind == CLI_FLAG) {
-        if (equals) return refuse(p, "%s takes no value", shown);
-        return take_value(p, option, shown, "");
-    }
-    if (equals) return take_value(p, option, shown, equals + 1);
-    if (p->at == p->argc) return refuse(p, "%s needs a value: %s", shown, option->argument);
-    return take_value(p, option, shown, p->argv[p->at++]);
+    if (option) return take_option(p, option, shown, value);
+    const cli_habit *row = find_habit(word, length);
+    return row ? habit(p, row, shown, value) : unknown(p, shown + 2, shown);
 }
 
 static bool short_options(parser *p, const char *word) {

@@ -74,7 +74,7 @@ typedef struct cli_options {
 
     const char **words; /* what is no option, in order; the array is owned, the texts are argv's */
     size_t n_words;
-    const char *notes[8]; /* one line each: options of llama.cpp that change nothing here; static texts */
+    const char *notes[32]; /* one line each: options of llama.cpp that change nothing here; static texts */
     size_t n_notes;
     char error[512]; /* why cli_options_parse failed: one line, without the program's name in front */
 } cli_options;
@@ -95,6 +95,7 @@ typedef enum cli_group { CLI_INPUT, CLI_DRAWING, CLI_RESULT, CLI_MODEL, CLI_OTHE
 
 typedef struct cli_option {
     const char *name;     /* without its dashes */
+    const char *alias;    /* llama.cpp's name for exactly the same: taken, but shown nowhere; NULL if none */
     char letter;          /* 0 if it has none */
     const char *argument; /* "N"; NULL for a flag */
     const char *help;     /* one line */
@@ -115,7 +116,7 @@ extern const char *const cli_group_names[CLI_GROUPS];
 
 /* Options of llama.cpp that people type from habit. */
 typedef enum cli_habit_kind {
-    CLI_HABIT_RENAMED, /* refused: `text` is the name it has here, without dashes */
+    CLI_HABIT_RENAMED, /* refused: `text` is the nearest option here, without dashes */
     CLI_HABIT_ABSENT,  /* refused: `text` says why there is none */
     CLI_HABIT_TRUE,    /* taken: `text` is the note that it changes nothing */
     CLI_HABIT_LAYERS,  /* taken: the number of layers on a GPU */

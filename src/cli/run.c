@@ -7,7 +7,9 @@
 #include "cli/json.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -38,14 +40,17 @@ typedef struct run {
 
 /* ---- interrupt -------------------------------------------------------------------------------------------- */
 
-static sh_session *volatile interruptible;
+static sh_session *_Atomic interruptible;
+static atomic_int handlers; /* that may hold the session */
 static volatile sig_atomic_t interrupt_seen;
 
 static void on_interrupt(int signal_number) {
     (void)signal_number;
     interrupt_seen = 1;
-    sh_session *session = interruptible;
+    atomic_fetch_add(&handlers, 1);
+    sh_session *session = atomic_load(&interruptible);
     if (session) sh_cancel(session);
+    atomic_fetch_sub(&handlers, 1);
 }
 
 /* From now on the first interrupt ends the text; a second one finds the default, which ends the program. */
@@ -55,10 +60,17 @@ static void catch_interrupt(sh_session *session) {
     action.sa_handler = on_interrupt;
     action.sa_flags = (int)(SA_RESTART | SA_RESETHAND);
     sigemptyset(&action.sa_mask);
-    interruptible = session;
+    atomic_store(&interruptible, session);
     if (!sigaction(SIGINT, NULL, &old) && old.sa_handler == SIG_IGN)
         return; /* nohup, or a background job of a script */
     sigaction(SIGINT, &action, NULL);
+}
+
+/* The handler runs on whichever thread the system picks, a worker too: after this none can reach the session any more. In the order
+ * that all threads see, either it is counted before we look, or it looks after the session is gone. */
+static void release_interrupt(void) {
+    atomic_store(&interruptible, NULL);
+    while (atomic_load(&handlers)) sched_yield();
 }
 
 /* ---- what to run ------------------------------------------------------------------------------------------ */
@@ -241,6 +253,7 @@ static const char *reason_name(const run *r) {
 static void tell_stats(const run *r) {
     sh_session_stats s;
     sh_session_get_stats(r->session, &s);
+    cli_tell("model       %s", r->model.path);
     cli_tell("load        %.3f s", r->model.load_seconds);
     cli_tell("prompt      %zu tokens, %.3f s, %.2f tokens/s", r->n_prompt, r->prompt_seconds, prompt_speed(r));
     if (r->n_ids > 1)
@@ -330,7 +343,7 @@ static void tell_end(const run *r) {
         cli_note("the context is full: %zu tokens of prompt and %zu of text; -c makes room for more", r->n_prompt,
                  r->n_ids);
     if (r->options->stats && !r->options->json) tell_stats(r);
-    if (r->seed_drawn && r->n_ids && !r->interrupted && !r->options->stats && !r->options->json) /* both tell it */
+    if (r->seed_drawn && r->n_ids && !r->options->stats && !r->options->json) /* both tell it */
         cli_note("seed %llu; --seed %llu gives this text again", (unsigned long long)r->sampling.seed,
                  (unsigned long long)r->sampling.seed);
 }
@@ -349,7 +362,7 @@ int cli_run(const cli_options *options) {
     tell_end(&r);
     status = r.interrupted ? CLI_SIGNAL + SIGINT : CLI_DONE;
 done:
-    interruptible = NULL;
+    release_interrupt();
     cli_progress_end();
     cli_text_free(&r.kept);
     free(r.ids);

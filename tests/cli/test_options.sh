@@ -77,9 +77,7 @@ refused "--ids is an option of tokenize, score, not of run; $r" run --ids 1
 refused "--draft: there is no speculation yet; leave it out; $r" run --draft lookup
 
 # what llama.cpp calls otherwise, or has and we have not
-refused "--ctx-size is called -c, --ctx here; $r" run --ctx-size 512
-refused "--n-predict is called -n, --predict here; $r" run --n-predict=5
-refused "--temperature is called --temp here; $r" run --temperature 1
+refused "--threads-batch is called -t, --threads here; $r" run --threads-batch 5
 refused "--ppl-stride is called --stride here, an option of score; $r" run --ppl-stride 5
 refused "-ub is called -b, --batch here; $r" run -ub 5
 refused "--repeat-penalty: nothing here alters the probabilities but --temp, --top-k, --top-p and --min-p; leave it out; $r" \
@@ -163,20 +161,178 @@ for layers in 0 99 -1 all auto; do
     expect_stderr 'shohin: note: -ngl only chooses the device (0: the CPU): all layers run on one; see --device'
 done
 
-# options of llama.cpp and ollama that are not here: never cut into a short option and a value
-refused "-hf: nothing is downloaded; fetch the GGUF file and give it by -m; $r" run -hf some/model -p x
-refused "-mu: nothing is downloaded; fetch the GGUF file and give it by -m; $r" run -mu http://localhost/x -p x
-refused "-cnv: there is no chat yet: 'run' continues a text; $r" run -cnv
-refused "-sys: there is no chat yet: 'run' continues a text; $r" run -sys 'you are' -p x
-refused "-md: there is no speculation yet; leave it out; $r" run -md draft.gguf Once
-refused "-ctk: keys and values are kept as the device keeps them; leave it out; $r" run -ctk q8_0 Once
-refused "-np: there is no server yet; leave it out; $r" run -np 4 Once
-refused "-hx is not an option; $r" run -hx
+# harmless ones
+note '--color changes nothing: no text is coloured' --color
+note '--color changes nothing: no text is coloured' -co auto
+mapped="--no-mmap and --mmap change nothing: weights stay in the file's map or in one packed copy, as the device needs"
+note "$mapped" --no-mmap
+note "$mapped" --mmap
+note '--mlock changes nothing: weights are not locked in memory' --mlock
+note '--no-warmup changes nothing: no pass is run before the first' --no-warmup
+note '--no-perf changes nothing: speeds are told only by --stats' --no-perf
+note '--simple-io changes nothing: all input and output is plain' --simple-io
+note '--offline changes nothing: nothing is ever downloaded' --offline
+note '--no-repack changes nothing: the device decides how weights are laid out' --no-repack
+note '--no-repack changes nothing: the device decides how weights are laid out' -nr
+note '--no-escape changes nothing: texts are taken exactly as given' --no-escape
+note '--no-display-prompt changes nothing: the prompt is printed only by --echo' --no-display-prompt
+run tokenize -m "$models/stories-q1_0.gguf" --jinja -no-cnv -fa --color --no-mmap --mlock --no-warmup --no-perf --simple-io --offline \
+    --no-repack --no-escape --no-display-prompt Once
+expect_status 0
+equal 'a note for each' "$(grep -c '^shohin: note: ' "$scratch/err")" 13
+
+# other names that mean exactly the same
+demo="$models/stories-q1_0.gguf"
+run run -m "$demo" Once -c 8 -n 3 -b 2 --temp 0 --json
+expect_status 0
+json ids >"$scratch/plain"
+equal '-n' "$(json ids.#)" 3
+for words in '--ctx-size 8 --n-predict 3 --batch-size 2 --temperature 0' '--ctx-size=8 --n-predict=3 --batch-size=2 --temperature=0'; do
+    # shellcheck disable=SC2086 # words
+    run run -m "$demo" Once $words --json
+    expect_status 0
+    expect_stderr ''
+    json ids >"$scratch/ids"
+    same plain ids "$words"
+done
+run run -m "$demo" 'Once upon a time' --ctx-size 4
+expect_status 1
+expect_in err 'context of 4 '
+refused "--n-predict: \"x\" is not a number from -1 to 2147483647; $r" run --n-predict x
+refused "--ctx-size needs a value: N; $r" run --ctx-size
+refused "--batch-size: \"0\" is not a number from 1 to 65536; $r" run --batch-size=0
+refused "--temperature: \"-1\" is not a number from 0 to 100; $r" run --temperature -1
+refused "--temperature is an option of run, not of info; see 'shohin info --help'" info --temperature 1
+
+# options of llama.cpp and ollama that are not here: never cut into a short option and a value, and always with what to do
+absent() {
+    why=$1
+    shift
+    for word; do
+        refused "$word: $why; $r" run "$word" q8_0 Once
+        refused "$word: $why; $r" run "$word=4" Once
+        refused "$word: $why; $r" run Once "$word"
+    done
+}
+absent 'nothing is downloaded; fetch the GGUF file and give it by -m' -hf -hfr --hf-repo -hff --hf-file -hft --hf-token \
+    -mu --model-url
+absent "there is no chat yet: 'run' continues a text" -cnv --conversation --chat -i --interactive -mli -st --single-turn -sys \
+    --system-prompt -sysf --system-prompt-file --chat-template --chat-template-file --no-think
+absent 'there is no speculation yet; leave it out' -md --model-draft --draft -cd --ctx-size-draft -td -tbd -ctkd -ctvd -hfd
+absent 'keys and values are kept as the device keeps them; leave it out' -ctk --cache-type-k -ctv --cache-type-v --kv-type -nkvo \
+    --no-kv-offload
+absent 'there is no server yet; leave it out' -np --parallel -cb --cont-batching -nocb --port --host -cram -sps
+absent 'text is not constrained yet; leave it out' --grammar -j --json-schema
+absent 'sessions are not saved yet; leave it out' --session
+absent 'adapters are not run; merge it into its model first' --lora
+absent 'pictures are not read; leave it out' -mm --mmproj -mmu
+absent 'there are no stop strings yet; -n limits the text' -r --reverse-prompt
+absent 'control tokens are not printed; leave it out' -sp
+absent 'the context is made to fit the memory unless -c sets it; leave it out' -fit --fit
+absent 'there is one set of kernels so far; leave it out' --cpu
+absent 'nothing here alters the probabilities but --temp, --top-k, --top-p and --min-p; leave it out' --typ-p --typical --top-nsigma
+absent 'a model runs on one device, chosen by --device; leave it out' -sm -ts -mg -cmoe -ncmoe
+absent 'give --log-level debug' -v --verbose
+absent 'give --log-level error' --log-disable
+absent 'give --stats' -ptc
 refused "--num-ctx is called -c, --ctx here; $r" run --num-ctx 512 Once
-refused "--sessin is not an option; $r" run --sessin f Once
-run serve
-expect_status 2
-expect_stderr "shohin: \"serve\" is not there yet; 'run' continues a text; see 'shohin --help'"
+refused "--num-predict is called -n, --predict here; $r" run --num-predict=5 Once
+
+# behind a flag's letter come only flags' letters
+for word in -hx -hn5 -hfoo -h=1 -h5; do refused "$word is not an option; $r" run "$word"; done
+run run -hh
+expect_status 0
+expect_in out 'Usage: shohin run '
+
+# what is far from --help and --version is no slip of them
+for word in --sessin --helix --hepatic --ver --versatile --conversion --vers1on2; do
+    refused "$word is not an option; $r" run "$word" f Once
+done
+refused "--hepl is not an option; did you mean --help?; $r" run --hepl
+refused "--verson is not an option; did you mean --version?; $r" run --verson
+
+# commands of other engines
+later() { refused "\"$1\" is not there yet; $2; see 'shohin --help'" "$1" x; }
+later chat "'run' continues a text"
+later serve "'run' continues a text"
+later bench "'run --stats' tells speeds"
+later perplexity "'score' prints it"
+later pull 'fetch the GGUF file and give it by -m'
+later convert 'give a file that is GGUF already by -m'
+later quantize 'give a file that is quantized already by -m'
+
+# a name that nobody typed is told with where it comes from; one that was typed is not
+SHOHIN_MODEL="$scratch/absent.gguf"
+export SHOHIN_MODEL
+for command in run info tokenize score; do
+    run "$command" </dev/null
+    expect_status 1
+    expect_stdout ''
+    expect_stderr "shohin: $scratch/absent.gguf, which SHOHIN_MODEL names: No such file or directory; correct it, or name a GGUF file by -m"
+done
+run info -m "$scratch/other.gguf"
+expect_status 1
+expect_one_line
+expect_in err "$scratch/other.gguf"
+checks=$((checks + 1))
+! grep -q SHOHIN_MODEL "$scratch/err" || fail "$last: tells of SHOHIN_MODEL"
+unset SHOHIN_MODEL
+
+# a seed is told of a text that was drawn, however it ended, and of no other
+seed_told='^shohin: seed [0-9]*; --seed [0-9]* gives this text again$'
+run run -m "$demo" Once -n 0
+expect_status 0
+expect_stderr ''
+run run -m "$demo" Once -n 1
+expect_status 0
+equal 'a seed of one token' "$(grep -c "$seed_told" "$scratch/err")" 1
+# interrupted SECONDS ARGUMENT...: like run, ended by an interrupt. A shell's background jobs ignore them, timeout's child does not.
+interrupted() {
+    seconds=$1
+    shift
+    status=0
+    timeout --preserve-status -s INT "$seconds" "$shohin" "$@" </dev/null >"$scratch/out" 2>"$scratch/err" || status=$?
+    last="interrupted: shohin $*"
+}
+if command -v timeout >/dev/null 2>&1; then
+    for seconds in 0.02 0.1 0.4 1; do
+        interrupted "$seconds" run -m "$demo" Once --ignore-eos -t 1
+        checks=$((checks + 1))
+        told=$(grep -c "$seed_told" "$scratch/err")
+        text=$(wc -c <"$scratch/out")
+        if { [ "$text" -gt 0 ] && [ "$told" -ne 1 ]; } || { [ "$text" -eq 0 ] && [ "$told" -ne 0 ]; }; then
+            fail "$last after $seconds s: $text bytes of text, <$(cat "$scratch/err")>"
+        fi
+    done
+fi
+
+# the model that ran is told with the figures, and only there
+run run -m "$demo" Once -n 1 --temp 0 --stats
+expect_status 0
+equal 'the model in --stats' "$(grep '^model ' "$scratch/err")" "model       $demo"
+run run -m "$demo" Once -n 1 --temp 0 --stats --json
+expect_status 0
+expect_stderr ''
+run run -m "$demo" Once -n 1 --temp 0
+expect_stderr ''
+
+# control characters in JSON, the last of them too
+i=1
+while [ $i -lt 32 ]; do
+    # shellcheck disable=SC2059 # the format is the text
+    printf "$(printf '\\%03o' $i)"
+    i=$((i + 1))
+done >"$scratch/controls"
+run tokenize -m "$demo" --json "$(printf 'a\037b')"
+expect_status 0
+expect_json
+expect_in out '\u001f'
+run tokenize -m "$demo" --json -f "$scratch/controls"
+expect_status 0
+expect_json
+equal 'control characters as they are' "$(tr -d '\012\040-\377' <"$scratch/out" | wc -c | tr -d ' ')" 0
+equal 'lines' "$(wc -l <"$scratch/out" | tr -d ' ')" 1
+for escape in '\u0001' '\t' '\n' '\u001e' '\u001f'; do expect_in out "$escape"; done
 
 # help and version
 for words in --version -V version 'run --version' 'version --version'; do
